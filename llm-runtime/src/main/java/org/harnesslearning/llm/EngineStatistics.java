@@ -1,0 +1,27 @@
+package org.harnesslearning.llm;
+
+/**
+ * Load of an engine at one moment, and its counters since it started.
+ *
+ * @param running samples that hold a slot
+ * @param waiting requests in the queue
+ * @param slots sequences that can be decoded together
+ * @param kvCacheUsage share of the key-value cells in use by running samples, 0 … 1
+ * @param promptTokens prompt tokens received
+ * @param cachedPromptTokens prompt tokens taken from an earlier prompt
+ * @param generationTokens tokens made
+ * @param prefillSteps model steps over prompt chunks
+ * @param decodeSteps model steps over running samples
+ * @param failedSteps model steps that failed
+ */
+public record EngineStatistics(
+        int running,
+        int waiting,
+        int slots,
+        double kvCacheUsage,
+        long promptTokens,
+        long cachedPromptTokens,
+        long generationTokens,
+        long prefillSteps,
+        long decodeSteps,
+        long failedSteps) {}

@@ -1,0 +1,82 @@
+package org.harnesslearning.llm;
+
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One prompt and what to make of it.
+ *
+ * @param promptTokens token ids, at least one
+ * @param samples completions of this prompt, all from one prefill
+ * @param maxTokens most tokens a completion may have
+ * @param seed together with the sample's index it determines the draws, whatever else is in the batch
+ * @param stopTokens ids that end a sample besides the model's own end tokens; not part of its tokens
+ * @param ignoreEndTokens whether the model's own end tokens are ordinary tokens
+ * @param topLogprobs likeliest alternatives to report for each token, 0 … 20
+ * @param listener called for each token, or null
+ */
+public record GenerationRequest(
+        int[] promptTokens,
+        int samples,
+        int maxTokens,
+        Sampling sampling,
+        long seed,
+        Set<Integer> stopTokens,
+        boolean ignoreEndTokens,
+        int topLogprobs,
+        @Nullable TokenListener listener) {
+
+    public static final int MAX_TOP_LOGPROBS = 20;
+
+    public GenerationRequest {
+        if (promptTokens.length == 0) {
+            throw new IllegalArgumentException("the prompt has no tokens");
+        }
+        if (samples < 1) {
+            throw new IllegalArgumentException("samples must be at least 1");
+        }
+        if (maxTokens < 1) {
+            throw new IllegalArgumentException("maxTokens must be at least 1");
+        }
+        if (topLogprobs < 0 || topLogprobs > MAX_TOP_LOGPROBS) {
+            throw new IllegalArgumentException("topLogprobs must lie in 0.." + MAX_TOP_LOGPROBS);
+        }
+        promptTokens = promptTokens.clone();
+        stopTokens = Set.copyOf(stopTokens);
+    }
+
+    /** One greedy completion. */
+    public static GenerationRequest greedy(int[] promptTokens, int maxTokens) {
+        return of(promptTokens, maxTokens, Sampling.greedy(), 0);
+    }
+
+    /** One completion. */
+    public static GenerationRequest of(int[] promptTokens, int maxTokens, Sampling sampling, long seed) {
+        return new GenerationRequest(promptTokens, 1, maxTokens, sampling, seed, Set.of(), false, 0, null);
+    }
+
+    public GenerationRequest withSamples(int value) {
+        return new GenerationRequest(
+                promptTokens, value, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, topLogprobs, listener);
+    }
+
+    public GenerationRequest withStopTokens(Set<Integer> value) {
+        return new GenerationRequest(
+                promptTokens, samples, maxTokens, sampling, seed, value, ignoreEndTokens, topLogprobs, listener);
+    }
+
+    public GenerationRequest withIgnoreEndTokens(boolean value) {
+        return new GenerationRequest(
+                promptTokens, samples, maxTokens, sampling, seed, stopTokens, value, topLogprobs, listener);
+    }
+
+    public GenerationRequest withTopLogprobs(int value) {
+        return new GenerationRequest(
+                promptTokens, samples, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, value, listener);
+    }
+
+    public GenerationRequest withListener(@Nullable TokenListener value) {
+        return new GenerationRequest(
+                promptTokens, samples, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, topLogprobs, value);
+    }
+}

@@ -1,0 +1,47 @@
+package org.harnesslearning.llm;
+
+import java.nio.file.Path;
+import org.harnesslearning.llm.checkpoint.CheckpointException;
+
+/**
+ * A decoder loaded into memory, generating for many requests at once.
+ *
+ * <p>It knows token ids only; tokenizer, chat template and stop strings belong to the caller. All methods may be called
+ * from any thread.
+ */
+public interface LanguageModel extends AutoCloseable {
+
+    /**
+     * Loads a checkpoint and starts its engine.
+     *
+     * @param checkpoint a GGUF file, or a directory with {@code config.json} and safetensors
+     * @throws CheckpointException if the file is damaged or of a kind this runtime does not read
+     */
+    static LanguageModel load(Path checkpoint, EngineOptions options) {
+        throw new CheckpointException(checkpoint, "this build has no engine");
+    }
+
+    /** What was loaded. */
+    ModelCard card();
+
+    /** The settings in force; {@link EngineOptions#maxSequence()} is the longest prompt + completion. */
+    EngineOptions options();
+
+    /**
+     * Queues a request and returns at once.
+     *
+     * @throws QueueFullException if {@link EngineOptions#maxQueue()} requests are waiting already
+     * @throws ContextLengthException if prompt + {@code maxTokens} does not fit into a slot
+     * @throws IllegalArgumentException if a token id lies outside the vocabulary, or the request needs more samples than
+     *     there are slots
+     * @throws IllegalStateException if the model is closed
+     */
+    Generation submit(GenerationRequest request);
+
+    /** Load and counters at this moment. */
+    EngineStatistics statistics();
+
+    /** Stops admission, fails what is unfinished with a {@link ModelClosedException} and frees native memory. */
+    @Override
+    void close();
+}
