@@ -1,0 +1,63 @@
+package org.harnesslearning.contracts.web;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.json.Json;
+import org.springframework.http.client.ClientHttpResponse;
+import org.springframework.http.client.JdkClientHttpRequestFactory;
+import org.springframework.http.converter.json.JacksonJsonHttpMessageConverter;
+import org.springframework.web.client.RestClient;
+import org.springframework.web.client.support.RestClientAdapter;
+import org.springframework.web.service.invoker.HttpServiceProxyFactory;
+import tools.jackson.core.JacksonException;
+
+/** Makes clients of the internal HTTP interfaces; errors come back as the {@link PlatformException} that was thrown. */
+public final class InternalClients {
+    private InternalClients() {}
+
+    /**
+     * A client.
+     *
+     * @param api an {@code @HttpExchange} interface
+     * @param baseUrl such as {@code http://localhost:8083}
+     * @param readTimeout most time for one answer; above the longest wait that the caller asks for
+     */
+    public static <T> T create(Class<T> api, URI baseUrl, String secret, Duration readTimeout) {
+        JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory(HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(Duration.ofSeconds(5))
+                .build());
+        requests.setReadTimeout(readTimeout);
+        RestClient client = RestClient.builder()
+                .baseUrl(baseUrl.toString())
+                .requestFactory(requests)
+                .defaultHeader(InternalSecretFilter.HEADER, secret)
+                .configureMessageConverters(
+                        converters -> converters.withJsonConverter(new JacksonJsonHttpMessageConverter(Json.mapper())))
+                .defaultStatusHandler(status -> status.isError(), (request, response) -> {
+                    throw failure(response);
+                })
+                .build();
+        return HttpServiceProxyFactory.builderFor(RestClientAdapter.create(client))
+                .build()
+                .createClient(api);
+    }
+
+    private static PlatformException failure(ClientHttpResponse response) throws IOException {
+        byte[] body = response.getBody().readAllBytes();
+        int status = response.getStatusCode().value();
+        try {
+            Problem problem = Json.mapper().readValue(body, Problem.class);
+            String retryAfter = response.getHeaders().getFirst("Retry-After");
+            Integer seconds = retryAfter != null && retryAfter.matches("\\d{1,6}") ? Integer.valueOf(retryAfter) : null;
+            return new PlatformException(problem.code(), problem.detail(), problem.errors(), seconds, null);
+        } catch (JacksonException e) {
+            return new PlatformException(
+                    ErrorCode.INTERNAL, "An internal service answered " + status + " without problem details", e);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+package org.harnesslearning.testing;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Needs a fetched model in the cache. Skipped with a message where it is missing; a failure when the environment says {@code CI=true}. */
+@Target({ElementType.TYPE, ElementType.METHOD})
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("model")
+@ExtendWith(Requirements.Model.class)
+public @interface RequiresModel {
+    /** Short name of the model. */
+    String value() default "smollm2-135m";
+}

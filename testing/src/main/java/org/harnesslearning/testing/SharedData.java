@@ -1,0 +1,49 @@
+package org.harnesslearning.testing;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Finds the folders that tests read: the repository's root and the data beside it, which is never part of it. */
+public final class SharedData {
+    private SharedData() {}
+
+    /** Root of the checkout. */
+    public static Path root() {
+        String property = System.getProperty("harness.root");
+        if (property != null && !property.isBlank()) {
+            return Path.of(property);
+        }
+        Path path = Path.of("").toAbsolutePath();
+        while (path != null && !Files.exists(path.resolve("mvnw"))) {
+            path = path.getParent();
+        }
+        if (path == null) {
+            throw new IllegalStateException("run the tests inside the checkout");
+        }
+        return path;
+    }
+
+    /** The shared folder: environment variable {@code HARNESS_SHARED}, else {@code ../shared} beside the root. */
+    public static Optional<Path> shared() {
+        String variable = System.getenv("HARNESS_SHARED");
+        Path path = variable == null || variable.isBlank() ? root().resolveSibling("shared") : Path.of(variable);
+        return Files.isDirectory(path) ? Optional.of(path) : Optional.empty();
+    }
+
+    /** The model cache: environment variable {@code HARNESS_CACHE}, else the user's cache folder. */
+    public static Path cache() {
+        String own = System.getenv("HARNESS_CACHE");
+        if (own != null && !own.isBlank()) {
+            return Path.of(own);
+        }
+        String xdg = System.getenv("XDG_CACHE_HOME");
+        Path base = xdg == null || xdg.isBlank() ? Path.of(System.getProperty("user.home"), ".cache") : Path.of(xdg);
+        return base.resolve("harness-learning");
+    }
+
+    /** A fetched model's file, whether it exists or not. */
+    public static Path model(String name) {
+        return cache().resolve("models").resolve(name).resolve(name + ".gguf");
+    }
+}

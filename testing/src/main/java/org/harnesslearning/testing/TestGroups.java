@@ -1,0 +1,80 @@
+package org.harnesslearning.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestTag;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/**
+ * Counts tests by group (JUnit tag; {@code unit} for none) and appends one line a group to the file named by the system
+ * property {@code harness.testGroups}: group, ran, failed, skipped, tab-separated.
+ */
+public final class TestGroups implements TestExecutionListener {
+    private final Map<String, int[]> counts = new TreeMap<>();
+    private @org.jspecify.annotations.Nullable TestPlan plan;
+
+    @Override
+    public void testPlanExecutionStarted(TestPlan testPlan) {
+        plan = testPlan;
+    }
+
+    @Override
+    public synchronized void executionSkipped(TestIdentifier identifier, String reason) {
+        if (identifier.isTest()) {
+            count(identifier, 2);
+        } else if (plan != null) {
+            plan.getDescendants(identifier).stream()
+                    .filter(TestIdentifier::isTest)
+                    .forEach(test -> count(test, 2));
+        }
+    }
+
+    @Override
+    public synchronized void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
+        boolean failed = result.getStatus() == TestExecutionResult.Status.FAILED;
+        if (identifier.isTest()) {
+            if (result.getStatus() == TestExecutionResult.Status.ABORTED) {
+                count(identifier, 2);
+                return;
+            }
+            count(identifier, 0);
+        }
+        if (failed) {
+            count(identifier, 1);
+        }
+    }
+
+    @Override
+    public synchronized void testPlanExecutionFinished(TestPlan testPlan) {
+        String file = System.getProperty("harness.testGroups", "");
+        if (file.isBlank() || counts.isEmpty()) {
+            return;
+        }
+        StringBuilder lines = new StringBuilder();
+        counts.forEach(
+                (group, count) -> lines.append("%s\t%d\t%d\t%d%n".formatted(group, count[0], count[1], count[2])));
+        try {
+            Files.createDirectories(Path.of(file).getParent());
+            Files.writeString(Path.of(file), lines.toString(), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void count(TestIdentifier identifier, int column) {
+        if (identifier.getTags().isEmpty()) {
+            counts.computeIfAbsent("unit", group -> new int[3])[column]++;
+        }
+        for (TestTag tag : identifier.getTags()) {
+            counts.computeIfAbsent(tag.getName(), group -> new int[3])[column]++;
+        }
+    }
+}
