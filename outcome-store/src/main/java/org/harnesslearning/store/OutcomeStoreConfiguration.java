@@ -1,0 +1,64 @@
+package org.harnesslearning.store;
+
+import java.time.Clock;
+import org.harnesslearning.store.harness.HarnessStore;
+import org.harnesslearning.store.key.ApiKeyStore;
+import org.harnesslearning.store.run.CandidateStore;
+import org.harnesslearning.store.run.EvaluationStore;
+import org.harnesslearning.store.run.IdempotencyStore;
+import org.harnesslearning.store.run.ProposerCallStore;
+import org.harnesslearning.store.run.RoundStore;
+import org.harnesslearning.store.run.RunStore;
+import org.harnesslearning.store.task.TaskStore;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.simple.JdbcClient;
+
+/** The stores as beans; the service that imports this brings the data source and the clock. */
+@Configuration(proxyBeanMethods = false)
+public class OutcomeStoreConfiguration {
+    @Bean
+    HarnessStore harnessStore(JdbcClient jdbc, Clock clock) {
+        return new HarnessStore(jdbc, clock);
+    }
+
+    @Bean
+    TaskStore taskStore(JdbcClient jdbc) {
+        return new TaskStore(jdbc);
+    }
+
+    @Bean
+    RunStore runStore(JdbcClient jdbc, Clock clock) {
+        return new RunStore(jdbc, clock);
+    }
+
+    @Bean
+    RoundStore roundStore(JdbcClient jdbc) {
+        return new RoundStore(jdbc);
+    }
+
+    @Bean
+    ProposerCallStore proposerCallStore(JdbcClient jdbc) {
+        return new ProposerCallStore(jdbc);
+    }
+
+    @Bean
+    CandidateStore candidateStore(JdbcClient jdbc, Clock clock) {
+        return new CandidateStore(jdbc, clock);
+    }
+
+    @Bean
+    EvaluationStore evaluationStore(JdbcClient jdbc) {
+        return new EvaluationStore(jdbc);
+    }
+
+    @Bean
+    IdempotencyStore idempotencyStore(JdbcClient jdbc, Clock clock) {
+        return new IdempotencyStore(jdbc, clock);
+    }
+
+    @Bean
+    ApiKeyStore apiKeyStore(JdbcClient jdbc) {
+        return new ApiKeyStore(jdbc);
+    }
+}
