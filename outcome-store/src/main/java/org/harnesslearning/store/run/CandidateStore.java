@@ -25,7 +25,9 @@ public class CandidateStore {
     public void open(String run, int round, int candidate, int call, @Nullable String demonstration, long seed) {
         jdbc.sql("""
                         insert into candidate (run_id, round, candidate, call, demonstration, seed)
-                        values (?, ?, ?, ?, ?, ?) on conflict do nothing""").params(Columns.row(run, round, candidate, call, demonstration, seed)).update();
+                        values (?, ?, ?, ?, ?, ?) on conflict do nothing""")
+                .params(Columns.row(run, round, candidate, call, demonstration, seed))
+                .update();
     }
 
     /** Commits a reply. */

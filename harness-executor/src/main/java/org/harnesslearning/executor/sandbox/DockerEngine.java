@@ -1,0 +1,308 @@
+package org.harnesslearning.executor.sandbox;
+
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.command.CreateContainerCmd;
+import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.exception.ConflictException;
+import com.github.dockerjava.api.exception.NotFoundException;
+import com.github.dockerjava.api.exception.NotModifiedException;
+import com.github.dockerjava.api.model.Capability;
+import com.github.dockerjava.api.model.Container;
+import com.github.dockerjava.api.model.HostConfig;
+import com.github.dockerjava.api.model.LogConfig;
+import com.github.dockerjava.api.model.Ulimit;
+import com.github.dockerjava.core.DefaultDockerClientConfig;
+import com.github.dockerjava.core.DockerClientConfig;
+import com.github.dockerjava.core.DockerClientImpl;
+import com.github.dockerjava.zerodep.ZerodepDockerHttpClient;
+import java.io.IOException;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The Docker engine, as far as the platform uses it: hardened single-use containers. Every call to it is bounded in
+ * time. A container is registered for removal before it starts, and removed on every path; what the engine does not
+ * remove stays registered and is tried again.
+ *
+ * <p>Not set: a limit on the user's processes ({@code nproc}), which would count all containers of the same user
+ * together ({@code pids-limit} counts one), and an init process: the entry point is process 1, because the kernel lets
+ * no process of the container send signals to that one.
+ */
+public final class DockerEngine implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DockerEngine.class);
+    private static final String LABEL = "org.harnesslearning.";
+    private static final long MIB = 1 << 20;
+    private static final long FILE_BYTES = 64 * MIB;
+    private static final long OPEN_FILES = 256;
+
+    private final SandboxSettings settings;
+    private final Clock clock;
+    private final DockerClient control;
+    private final DockerClient streaming;
+    private final String instance = UUID.randomUUID().toString();
+    private final Set<String> registered = ConcurrentHashMap.newKeySet();
+
+    private DockerEngine(SandboxSettings settings, Clock clock, DockerClient control, DockerClient streaming) {
+        this.settings = settings;
+        this.clock = clock;
+        this.control = control;
+        this.streaming = streaming;
+    }
+
+    /**
+     * Connects to the engine and removes containers that lost executors of this installation left behind.
+     *
+     * @throws DockerUnavailableException when none answers, with what to do
+     */
+    public static DockerEngine connect(SandboxSettings settings, Clock clock) {
+        DefaultDockerClientConfig.Builder builder = DefaultDockerClientConfig.createDefaultConfigBuilder();
+        if (settings.dockerHost() != null) {
+            builder.withDockerHost(settings.dockerHost());
+        }
+        DockerClientConfig config = builder.build();
+        // An attached stream may be silent for as long as a model call takes: no answer time-out on its connections.
+        DockerEngine engine = new DockerEngine(
+                settings,
+                clock,
+                client(config, settings.controlTimeout(), settings),
+                client(config, Duration.ZERO, settings));
+        try {
+            engine.control.pingCmd().exec();
+            engine.removeLeftovers();
+        } catch (RuntimeException e) {
+            engine.closeClients();
+            throw new DockerUnavailableException(
+                    "No Docker engine answers at " + config.getDockerHost()
+                            + ". Harnesses run in Docker containers only. Install Docker Engine (Debian: apt-get install"
+                            + " docker.io), start it (systemctl start docker), or set DOCKER_HOST to an engine that this"
+                            + " user may use.",
+                    e);
+        }
+        return engine;
+    }
+
+    private static DockerClient client(DockerClientConfig config, Duration answer, SandboxSettings settings) {
+        ZerodepDockerHttpClient.Builder transport = new ZerodepDockerHttpClient.Builder()
+                .dockerHost(config.getDockerHost())
+                .sslConfig(config.getSSLConfig())
+                .maxConnections(2 * settings.maxContainers() + 32)
+                .connectionTimeout(Duration.ofSeconds(10));
+        if (!answer.isZero()) {
+            transport.responseTimeout(answer);
+        }
+        return DockerClientImpl.getInstance(config, transport.build());
+    }
+
+    /** Whether the engine answers now. */
+    public boolean healthy() {
+        try {
+            control.pingCmd().exec();
+            return true;
+        } catch (RuntimeException e) {
+            return false;
+        }
+    }
+
+    /** Whether the engine has an image of this name. */
+    public boolean hasImage(String image) {
+        try {
+            control.inspectImageCmd(image).exec();
+            return true;
+        } catch (NotFoundException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Starts a container and waits for its first frame, which says that its entry point is ready.
+     *
+     * @throws SandboxFaultException when the engine refuses or the first frame does not come in time
+     * @throws InterruptedException when the caller's thread is interrupted; nothing is left then
+     */
+    public SandboxContainer start(ContainerSpec spec) throws InterruptedException {
+        String id;
+        try {
+            id = create(spec);
+        } catch (NotFoundException e) {
+            throw new SandboxFaultException("The image " + spec.image() + " is missing", e);
+        } catch (RuntimeException e) {
+            throw new SandboxFaultException("The Docker engine can't create a container: " + reason(e), e);
+        }
+        registered.add(id);
+        SandboxContainer container = new SandboxContainer(this, id);
+        boolean started = false;
+        try {
+            streaming
+                    .attachContainerCmd(id)
+                    .withStdIn(container.outgoing())
+                    .withStdOut(true)
+                    .withStdErr(true)
+                    .withFollowStream(true)
+                    .exec(container.streams());
+            if (!container.streams().awaitStarted(settings.controlTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new SandboxFaultException("The Docker engine does not attach to a container", null);
+            }
+            control.startContainerCmd(id).exec();
+            switch (container.receive(settings.startTimeout())) {
+                case Received.Frame ready -> {}
+                case Received.Nothing nothing ->
+                    throw new SandboxFaultException("A container did not get ready in time", null);
+                case Received.Closed closed ->
+                    throw new SandboxFaultException(
+                            closed.reason() + " before it was ready. " + container.stderr(), null);
+            }
+            started = true;
+            return container;
+        } catch (SandboxFaultException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new SandboxFaultException("The Docker engine can't start a container: " + reason(e), e);
+        } finally {
+            if (!started) {
+                container.close();
+            }
+        }
+    }
+
+    private String create(ContainerSpec spec) {
+        long memory = spec.memoryMib() * MIB;
+        HostConfig host = HostConfig.newHostConfig()
+                .withNetworkMode("none")
+                .withIpcMode("none")
+                .withReadonlyRootfs(true)
+                .withCapDrop(Capability.ALL)
+                .withSecurityOpts(List.of("no-new-privileges:true"))
+                .withPidsLimit((long) settings.pids())
+                .withMemory(memory)
+                .withMemorySwap(memory)
+                .withOomKillDisable(false)
+                .withNanoCPUs((long) (settings.cpus() * 1e9))
+                .withUlimits(List.of(
+                        new Ulimit("nofile", OPEN_FILES, OPEN_FILES),
+                        new Ulimit("core", 0L, 0L),
+                        new Ulimit("fsize", FILE_BYTES, FILE_BYTES)))
+                .withTmpFs(Map.of(
+                        "/tmp",
+                        "rw,noexec,nosuid,nodev,size=" + settings.tmpMib()
+                                + "m,nr_inodes=1024,uid=65534,gid=65534,mode=0700"))
+                .withLogConfig(new LogConfig(LogConfig.LoggingType.NONE))
+                .withAutoRemove(false);
+        if (settings.runtime() != null) {
+            host.withRuntime(settings.runtime());
+        }
+        Instant deadline = clock.instant().plus(settings.maxLifetime());
+        try (CreateContainerCmd create = control.createContainerCmd(spec.image())) {
+            return create.withHostConfig(host)
+                    .withUser("65534:65534")
+                    .withHostName("sandbox")
+                    .withEnv(spec.environment().entrySet().stream()
+                            .map(variable -> variable.getKey() + "=" + variable.getValue())
+                            .toList())
+                    .withLabels(Map.of(
+                            LABEL + "owner", settings.owner(),
+                            LABEL + "instance", instance,
+                            LABEL + "job", spec.job(),
+                            LABEL + "deadline", Long.toString(deadline.getEpochSecond())))
+                    .withStopTimeout(1)
+                    .withAttachStdin(true)
+                    .withAttachStdout(true)
+                    .withAttachStderr(true)
+                    .withStdinOpen(true)
+                    .withStdInOnce(true)
+                    .exec()
+                    .getId();
+        }
+    }
+
+    SandboxContainer.End end(String id) {
+        try {
+            try {
+                control.killContainerCmd(id).exec();
+            } catch (ConflictException | NotModifiedException e) {
+                // It does not run any more.
+            }
+            InspectContainerResponse.ContainerState state =
+                    control.inspectContainerCmd(id).exec().getState();
+            Long exitCode = state.getExitCodeLong();
+            return new SandboxContainer.End(
+                    exitCode == null ? -1 : exitCode.intValue(), Boolean.TRUE.equals(state.getOOMKilled()));
+        } catch (RuntimeException e) {
+            throw new SandboxFaultException("The Docker engine can't tell how a container ended: " + reason(e), e);
+        }
+    }
+
+    void remove(String id) {
+        try {
+            control.removeContainerCmd(id)
+                    .withForce(true)
+                    .withRemoveVolumes(true)
+                    .exec();
+            registered.remove(id);
+        } catch (NotFoundException e) {
+            registered.remove(id);
+        } catch (RuntimeException e) {
+            LOG.warn("container {} is not removed yet: {}", id, reason(e));
+        }
+    }
+
+    /** Containers that this executor has started and not removed yet. */
+    public int containers() {
+        return registered.size();
+    }
+
+    /**
+     * Removes containers of this installation whose executor is lost: stopped ones, since a live executor removes its
+     * own at once, and those past their deadline. Running containers of other executors stay.
+     */
+    private void removeLeftovers() {
+        Instant now = clock.instant();
+        for (Container container : control.listContainersCmd()
+                .withShowAll(true)
+                .withLabelFilter(Map.of(LABEL + "owner", settings.owner()))
+                .exec()) {
+            boolean stopped = "exited".equals(container.getState()) || "dead".equals(container.getState());
+            boolean old = container.getCreated()
+                    < now.getEpochSecond() - settings.startTimeout().toSeconds();
+            if ((stopped && old) || deadline(container) < now.getEpochSecond()) {
+                LOG.info("removing the leftover container {}", container.getId());
+                remove(container.getId());
+            }
+        }
+    }
+
+    private static long deadline(Container container) {
+        String label = container.getLabels().get(LABEL + "deadline");
+        return label != null && label.matches("\\d{1,18}") ? Long.parseLong(label) : 0;
+    }
+
+    /** Removes all containers that are left and closes the connections. */
+    @Override
+    public void close() {
+        List.copyOf(registered).forEach(this::remove);
+        closeClients();
+    }
+
+    private void closeClients() {
+        for (DockerClient client : List.of(control, streaming)) {
+            try {
+                client.close();
+            } catch (IOException e) {
+                LOG.debug("closing the Docker client", e);
+            }
+        }
+    }
+
+    private static @Nullable String reason(Throwable e) {
+        return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+    }
+}
