@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param id such as {@code key_…}
  * @param scope {@code read}, {@code run} or {@code admin}
  * @param hash SHA-256 of the secret, as {@code sha256:<hex>}
+ * @param lastUsedAt last use, exact to about a minute
  */
 public record ApiKey(
         String id,
@@ -16,4 +17,5 @@ public record ApiKey(
         String scope,
         String hash,
         Instant createdAt,
+        @Nullable Instant lastUsedAt,
         @Nullable Instant revokedAt) {}

@@ -30,6 +30,21 @@ public class ApiKeyStore {
                 .update();
     }
 
+    /** Adds a key unless one with its hash exists, revoked or not. */
+    public void insertIfAbsent(ApiKey key) {
+        jdbc.sql(
+                        "insert into api_key (id, name, scope, hash, created_at) values (?, ?, ?, ?, ?) on conflict do nothing")
+                .params(Columns.row(key.id(), key.name(), key.scope(), key.hash(), Columns.time(key.createdAt())))
+                .update();
+    }
+
+    /** Notes the use of a key, unless its last one is noted later than {@code since}. */
+    public void used(String id, Instant at, Instant since) {
+        jdbc.sql("update api_key set last_used_at = ? where id = ? and (last_used_at is null or last_used_at < ?)")
+                .params(Columns.row(Columns.time(at), id, Columns.time(since)))
+                .update();
+    }
+
     /** The key with this hash, if it is not revoked. */
     public Optional<ApiKey> findValid(String hash) {
         return jdbc.sql("select * from api_key where hash = ? and revoked_at is null")
@@ -60,6 +75,7 @@ public class ApiKeyStore {
                 row.getString("scope"),
                 row.getString("hash"),
                 Objects.requireNonNull(Columns.instant(row, "created_at")),
+                Columns.instant(row, "last_used_at"),
                 Columns.instant(row, "revoked_at"));
     }
 }

@@ -1,0 +1,124 @@
+package org.harnesslearning.gateway.edge;
+
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.gateway.route.Endpoint;
+import org.harnesslearning.gateway.route.PublicApi;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
+import org.springframework.stereotype.Component;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+/**
+ * Lets a request pass when its key is valid, the endpoint exists and takes the method, the key's scope covers it, the
+ * key has not called too often and the body is not too large; in this order, so that a caller without a key learns
+ * nothing about what exists.
+ */
+@Component
+@Order(Ordered.HIGHEST_PRECEDENCE + 10)
+final class EdgeFilter extends OncePerRequestFilter {
+    private static final String BEARER = "bearer ";
+
+    private final PublicApi api;
+    private final KeyCheck keys;
+    private final RateLimiter rates;
+
+    EdgeFilter(PublicApi api, KeyCheck keys, RateLimiter rates) {
+        this.api = api;
+        this.keys = keys;
+        this.rates = rates;
+    }
+
+    @Override
+    protected boolean shouldNotFilter(HttpServletRequest request) {
+        // Error and async dispatches passed before.
+        return request.getDispatcherType() != DispatcherType.REQUEST;
+    }
+
+    @Override
+    protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+            throws ServletException, IOException {
+        List<Endpoint> here = api.at(request.getRequestURI());
+        HttpMethod method = HttpMethod.valueOf(request.getMethod());
+        Optional<Endpoint> endpoint =
+                here.stream().filter(candidate -> candidate.takes(method)).findFirst();
+        boolean open = !here.isEmpty() && here.getFirst().access() == Endpoint.Access.OPEN;
+        if (!open) {
+            Caller caller = authenticate(request, response);
+            if (caller == null) {
+                return;
+            }
+            caller.on(request);
+            if (endpoint.isPresent() && !caller.scope().includes(endpoint.get().scope())) {
+                Problems.write(
+                        request,
+                        response,
+                        ErrorCode.INSUFFICIENT_SCOPE,
+                        "This needs a key of scope " + endpoint.get().scope().text() + "; yours has scope "
+                                + caller.scope().text());
+                return;
+            }
+            int wait = rates.take(caller.keyId());
+            if (wait > 0) {
+                response.setIntHeader(HttpHeaders.RETRY_AFTER, wait);
+                Problems.write(
+                        request, response, ErrorCode.RATE_LIMITED, "This key called too often; wait " + wait + " s");
+                return;
+            }
+        }
+        if (here.isEmpty()) {
+            Problems.write(request, response, ErrorCode.NOT_FOUND, "No resource at " + request.getRequestURI());
+            return;
+        }
+        if (endpoint.isEmpty()) {
+            response.setHeader(HttpHeaders.ALLOW, allowed(here));
+            Problems.write(
+                    request,
+                    response,
+                    ErrorCode.METHOD_NOT_ALLOWED,
+                    request.getMethod() + " is not supported here; allowed: " + allowed(here));
+            return;
+        }
+        long limit = endpoint.get().maxBody().toBytes();
+        if (request.getContentLengthLong() > limit) {
+            Problems.write(request, response, ErrorCode.TOO_LARGE, LimitedBody.detail(limit));
+            return;
+        }
+        chain.doFilter(new LimitedBody(request, limit), response);
+    }
+
+    private @Nullable Caller authenticate(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        String header = request.getHeader(HttpHeaders.AUTHORIZATION);
+        if (header == null || header.isBlank()) {
+            response.setHeader(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"harness-learning\"");
+            Problems.write(
+                    request, response, ErrorCode.MISSING_KEY, "Send your API key as 'Authorization: Bearer <key>'");
+            return null;
+        }
+        Optional<Caller> caller = header.regionMatches(true, 0, BEARER, 0, BEARER.length())
+                ? keys.check(header.substring(BEARER.length()).strip())
+                : Optional.empty();
+        if (caller.isEmpty()) {
+            response.setHeader(
+                    HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"harness-learning\", error=\"invalid_token\"");
+            Problems.write(request, response, ErrorCode.INVALID_KEY, "The API key is unknown or was revoked");
+            return null;
+        }
+        return caller.get();
+    }
+
+    private static String allowed(List<Endpoint> here) {
+        return String.join(
+                ", ", here.stream().map(e -> e.method().name()).sorted().toList());
+    }
+}

@@ -1,0 +1,9 @@
+package org.harnesslearning.gateway.edge;
+
+import java.util.Optional;
+
+/** Knows the valid keys. */
+public interface KeyCheck {
+    /** Whose key this is; empty for an unknown or revoked one. */
+    Optional<Caller> check(String key);
+}

@@ -1,0 +1,93 @@
+package org.harnesslearning.gateway.key;
+
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.gateway.edge.Caller;
+import org.harnesslearning.gateway.edge.KeyCheck;
+import org.harnesslearning.gateway.route.Scope;
+import org.harnesslearning.store.Ids;
+import org.harnesslearning.store.key.ApiKey;
+import org.harnesslearning.store.key.ApiKeyStore;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.stereotype.Component;
+
+/**
+ * Makes, checks and revokes keys. A key is 32 random bytes in base64url after {@code hl_}; only its SHA-256 is stored,
+ * which is enough for a secret that can't be guessed.
+ */
+@Component
+final class ApiKeys implements KeyCheck, InitializingBean {
+    private static final String PREFIX = "hl_";
+    private static final int KEY_BYTES = 32;
+    private static final int MAX_KEY_LENGTH = 256;
+    private static final Duration USE_GRAIN = Duration.ofMinutes(1);
+
+    private final ApiKeyStore store;
+    private final Ids ids;
+    private final Clock clock;
+    private final SecureRandom random;
+    private final KeySettings settings;
+
+    ApiKeys(JdbcClient jdbc, Clock clock, SecureRandom random, KeySettings settings) {
+        this.store = new ApiKeyStore(jdbc);
+        this.ids = new Ids(clock, random);
+        this.clock = clock;
+        this.random = random;
+        this.settings = settings;
+    }
+
+    /** A new key and its secret, which can't be read again. */
+    record Created(ApiKey key, String secret) {}
+
+    @Override
+    public void afterPropertiesSet() {
+        if (!settings.bootstrap().isEmpty()) {
+            store.insertIfAbsent(row("bootstrap", Scope.ADMIN, settings.bootstrap()));
+        }
+    }
+
+    Created create(String name, Scope scope) {
+        byte[] bytes = new byte[KEY_BYTES];
+        random.nextBytes(bytes);
+        String secret = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+        ApiKey key = row(name, scope, secret);
+        store.insert(key);
+        return new Created(key, secret);
+    }
+
+    List<ApiKey> all() {
+        return store.all();
+    }
+
+    boolean revoke(String id) {
+        return store.revoke(id, clock.instant());
+    }
+
+    @Override
+    public Optional<Caller> check(String secret) {
+        if (secret.isEmpty() || secret.length() > MAX_KEY_LENGTH) {
+            return Optional.empty();
+        }
+        return store.findValid(hash(secret)).flatMap(key -> {
+            Instant now = clock.instant();
+            store.used(key.id(), now, now.minus(USE_GRAIN));
+            return Scope.of(key.scope()).map(scope -> new Caller(key.id(), scope));
+        });
+    }
+
+    private ApiKey row(String name, Scope scope, String secret) {
+        return new ApiKey(ids.next("key"), name, scope.text(), hash(secret), clock.instant(), null, null);
+    }
+
+    private static String hash(String secret) {
+        return Hashes.sha256(secret.getBytes(StandardCharsets.UTF_8));
+    }
+}

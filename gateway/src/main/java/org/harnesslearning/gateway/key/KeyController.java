@@ -1,0 +1,90 @@
+package org.harnesslearning.gateway.key;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import java.net.URI;
+import java.time.Instant;
+import java.util.List;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.gateway.route.Scope;
+import org.harnesslearning.store.key.ApiKey;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.DeleteMapping;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RestController;
+
+/** Management of keys, for callers of scope {@code admin}. */
+@RestController
+final class KeyController {
+    private static final int MAX_NAME = 100;
+
+    private final ApiKeys keys;
+
+    KeyController(ApiKeys keys) {
+        this.keys = keys;
+    }
+
+    /** Body of {@code POST /keys}. */
+    record KeyRequest(@Nullable String name, @Nullable String scope) {}
+
+    /**
+     * A key.
+     *
+     * @param key the secret, in the answer of {@code POST /keys} only
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    record KeyResource(
+            String id,
+            String name,
+            String scope,
+            @Nullable String key,
+            Instant createdAt,
+            @Nullable Instant lastUsedAt,
+            @Nullable Instant revokedAt) {
+        static KeyResource of(ApiKey key, @Nullable String secret) {
+            return new KeyResource(
+                    key.id(), key.name(), key.scope(), secret, key.createdAt(), key.lastUsedAt(), key.revokedAt());
+        }
+    }
+
+    /** Answer of {@code GET /keys}. */
+    record KeyList(List<KeyResource> data) {}
+
+    @PostMapping(
+            path = "/keys",
+            consumes = MediaType.APPLICATION_JSON_VALUE,
+            produces = MediaType.APPLICATION_JSON_VALUE)
+    ResponseEntity<KeyResource> create(@RequestBody KeyRequest request) {
+        String name = request.name() == null ? "" : request.name().strip();
+        if (name.isEmpty() || name.length() > MAX_NAME || name.chars().anyMatch(Character::isISOControl)) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD, "/name", "name must have 1 to " + MAX_NAME + " printable characters");
+        }
+        Scope scope = Scope.of(request.scope() == null ? "" : request.scope())
+                .orElseThrow(() ->
+                        PlatformException.field(ErrorCode.INVALID_FIELD, "/scope", "scope must be read, run or admin"));
+        ApiKeys.Created created = keys.create(name, scope);
+        return ResponseEntity.created(URI.create("/keys/" + created.key().id()))
+                .header("Cache-Control", "no-store")
+                .body(KeyResource.of(created.key(), created.secret()));
+    }
+
+    @GetMapping(path = "/keys", produces = MediaType.APPLICATION_JSON_VALUE)
+    KeyList list() {
+        return new KeyList(
+                keys.all().stream().map(key -> KeyResource.of(key, null)).toList());
+    }
+
+    @DeleteMapping("/keys/{id}")
+    ResponseEntity<Void> revoke(@PathVariable String id) {
+        if (!keys.revoke(id)) {
+            throw new PlatformException(ErrorCode.NOT_FOUND, "No valid key " + id);
+        }
+        return ResponseEntity.noContent().build();
+    }
+}

@@ -1,0 +1,5 @@
+/** The OpenAPI document and its page. */
+@NullMarked
+package org.harnesslearning.gateway.openapi;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,89 @@
+package org.harnesslearning.gateway.route;
+
+import static org.harnesslearning.gateway.route.Endpoint.Access.GATEWAY;
+import static org.harnesslearning.gateway.route.Endpoint.Access.OPEN;
+import static org.harnesslearning.gateway.route.Endpoint.Access.PROPOSER;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.server.PathContainer;
+import org.springframework.stereotype.Component;
+import org.springframework.util.unit.DataSize;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/**
+ * The list of public endpoints. What is not on it does not exist from outside: requests are matched here first, and
+ * path variables take plain characters only, so that nothing can point elsewhere behind the gateway.
+ */
+@Component
+public final class PublicApi {
+    private static final DataSize BODY = DataSize.ofMegabytes(8);
+    private static final DataSize UPLOAD = DataSize.ofMegabytes(64);
+    private static final DataSize SMALL = DataSize.ofKilobytes(64);
+
+    private static final String ID = "{id:[A-Za-z0-9_-]{1,64}}";
+    private static final String HASH = "{hash:[A-Za-z0-9:]{1,80}}";
+
+    private final List<Endpoint> endpoints = new ArrayList<>();
+
+    public PublicApi() {
+        proposer(HttpMethod.POST, "/revise", Scope.RUN, BODY);
+        proposer(HttpMethod.POST, "/adapt", Scope.RUN, BODY);
+        proposer(HttpMethod.POST, "/evaluations", Scope.RUN, BODY);
+        get("/revisions/" + ID);
+        get("/evaluations/" + ID);
+        get("/adaptations");
+        get("/adaptations/" + ID);
+        proposer(HttpMethod.DELETE, "/adaptations/" + ID, Scope.RUN, SMALL);
+        get("/adaptations/" + ID + "/events");
+        get("/adaptations/" + ID + "/report");
+        get("/adaptations/" + ID + "/rounds/{round:[0-9]{1,6}}/candidates/{candidate:[0-9]{1,6}}");
+        proposer(HttpMethod.POST, "/adaptations/" + ID + "/cancel", Scope.RUN, SMALL);
+        proposer(HttpMethod.POST, "/adaptations/" + ID + "/pause", Scope.RUN, SMALL);
+        proposer(HttpMethod.POST, "/adaptations/" + ID + "/resume", Scope.RUN, SMALL);
+        get("/harnesses/" + HASH);
+        get("/harnesses/" + HASH + "/diff/{other:[A-Za-z0-9:]{1,80}}");
+        proposer(HttpMethod.POST, "/tasks", Scope.RUN, UPLOAD);
+        get("/tasks");
+        get("/tasks/{id:[A-Za-z0-9_.-]{1,64}}");
+        get("/models");
+
+        add(HttpMethod.POST, "/keys", GATEWAY, Scope.ADMIN, SMALL);
+        add(HttpMethod.GET, "/keys", GATEWAY, Scope.ADMIN, SMALL);
+        add(HttpMethod.DELETE, "/keys/" + ID, GATEWAY, Scope.ADMIN, SMALL);
+
+        for (String path : List.of(
+                "/livez",
+                "/readyz",
+                "/metrics",
+                "/openapi.json",
+                "/docs",
+                "/docs/{file:[a-z0-9-]{1,64}\\.(?:css|js|png)}")) {
+            add(HttpMethod.GET, path, OPEN, Scope.READ, SMALL);
+        }
+    }
+
+    /** All endpoints. */
+    public List<Endpoint> endpoints() {
+        return List.copyOf(endpoints);
+    }
+
+    /** The endpoints of a path, one a method; empty when there is no such path. */
+    public List<Endpoint> at(String rawPath) {
+        PathContainer path = PathContainer.parsePath(rawPath);
+        return endpoints.stream().filter(endpoint -> endpoint.at(path)).toList();
+    }
+
+    private void get(String path) {
+        proposer(HttpMethod.GET, path, Scope.READ, SMALL);
+    }
+
+    private void proposer(HttpMethod method, String path, Scope scope, DataSize maxBody) {
+        add(method, path, PROPOSER, scope, maxBody);
+    }
+
+    private void add(HttpMethod method, String path, Endpoint.Access access, Scope scope, DataSize maxBody) {
+        endpoints.add(new Endpoint(method, PathPatternParser.defaultInstance.parse(path), access, scope, maxBody));
+    }
+}

@@ -1,0 +1,413 @@
+package org.harnesslearning.gateway;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.testing.RequiresPostgres;
+import org.harnesslearning.testing.TestPostgres;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import tools.jackson.databind.JsonNode;
+
+@RequiresPostgres
+class GatewayTest {
+    private static final String ADMIN = "hl_test-admin-key-0123456789-0123456789";
+    private static final String SECRET = "installation-secret";
+
+    private static UpstreamDouble upstream;
+    private static ConfigurableApplicationContext gateway;
+    private static URI base;
+    private static String runKey;
+    private static String readKey;
+    private static final HttpClient CLIENT =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+    @BeforeAll
+    static void start() throws Exception {
+        upstream = new UpstreamDouble();
+        gateway = start("--platform.proposer-url=" + upstream.url(), "--gateway.rate.burst=5000");
+        base = base(gateway);
+        runKey = newKey("operator", "run");
+        readKey = newKey("viewer", "read");
+    }
+
+    private static ConfigurableApplicationContext start(String... more) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "--spring.config.name=gateway",
+                "--server.port=0",
+                "--server.address=127.0.0.1",
+                "--spring.datasource.url=" + TestPostgres.jdbcUrl(TestPostgres.createDatabase()),
+                "--spring.datasource.username=postgres",
+                "--platform.internal-secret=" + SECRET,
+                "--gateway.key.bootstrap=" + ADMIN));
+        arguments.addAll(List.of(more));
+        return new SpringApplicationBuilder(GatewayApplication.class).run(arguments.toArray(String[]::new));
+    }
+
+    private static URI base(ConfigurableApplicationContext context) {
+        return URI.create("http://127.0.0.1:" + context.getEnvironment().getProperty("local.server.port"));
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        upstream.close();
+    }
+
+    @BeforeEach
+    void quietUpstream() {
+        upstream.answers(exchange -> UpstreamDouble.answer(exchange, 200, "application/json", "{}"));
+    }
+
+    private static HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(base.resolve(path));
+    }
+
+    private static HttpRequest.Builder request(String path, String key) {
+        return request(path).header("Authorization", "Bearer " + key);
+    }
+
+    private static HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+        return CLIENT.send(request.build(), BodyHandlers.ofString());
+    }
+
+    private static String newKey(String name, String scope) throws Exception {
+        HttpResponse<String> answer = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"name\":\"%s\",\"scope\":\"%s\"}".formatted(name, scope))));
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+        return Json.mapper().readTree(answer.body()).get("key").stringValue();
+    }
+
+    private static JsonNode problem(HttpResponse<String> answer, int status, String code) {
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
+        assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+        JsonNode body = Json.mapper().readTree(answer.body());
+        assertThat(body.get("code").stringValue()).isEqualTo(code);
+        assertThat(body.get("status").intValue()).isEqualTo(status);
+        assertThat(answer.headers().allValues("X-Request-Id"))
+                .containsExactly(body.get("request_id").stringValue());
+        return body;
+    }
+
+    @Test
+    void passes_a_request_on_with_the_platforms_own_headers() throws Exception {
+        upstream.answers(exchange -> {
+            exchange.getResponseHeaders().set("Location", "/adaptations/adp_1");
+            exchange.getResponseHeaders().set("X-Internal-Secret", SECRET);
+            exchange.getResponseHeaders().set("X-Request-Id", "other");
+            UpstreamDouble.answer(exchange, 202, "application/json", "{\"id\":\"adp_1\"}");
+        });
+        HttpResponse<String> answer = send(request("/adapt?x=a%20b", runKey)
+                .header("Content-Type", "application/json")
+                .header("Idempotency-Key", "k1")
+                .header("X-Request-Id", "trace-7")
+                .header("X-Key-Scope", "admin")
+                .header("X-Internal-Secret", "guess")
+                .header("X-Forwarded-For", "10.0.0.1")
+                .header("Cookie", "a=b")
+                .POST(BodyPublishers.ofString("{\"task\":1}")));
+
+        assertThat(answer.statusCode()).isEqualTo(202);
+        assertThat(answer.body()).isEqualTo("{\"id\":\"adp_1\"}");
+        assertThat(answer.headers().firstValue("Location")).hasValue("/adaptations/adp_1");
+        assertThat(answer.headers().allValues("X-Request-Id")).containsExactly("trace-7");
+        assertThat(answer.headers().firstValue("X-Internal-Secret")).isEmpty();
+        UpstreamDouble.Seen seen = upstream.seen().getFirst();
+        assertThat(seen.target()).isEqualTo("/adapt?x=a%20b");
+        assertThat(new String(seen.body(), UTF_8)).isEqualTo("{\"task\":1}");
+        assertThat(seen.header("X-Internal-Secret")).isEqualTo(SECRET);
+        assertThat(seen.header("X-Key-Scope")).isEqualTo("run");
+        assertThat(seen.header("X-Key-Id")).startsWith("key_");
+        assertThat(seen.header("X-Request-Id")).isEqualTo("trace-7");
+        assertThat(seen.header("Idempotency-Key")).isEqualTo("k1");
+        assertThat(seen.header("Authorization")).isEmpty();
+        assertThat(seen.header("Cookie")).isEmpty();
+        assertThat(seen.header("X-Forwarded-For")).isEmpty();
+    }
+
+    @Test
+    void passes_an_upstream_problem_as_it_is() throws Exception {
+        String body = "{\"type\":\"about:blank\",\"title\":\"t\",\"status\":422,\"detail\":\"d\","
+                + "\"code\":\"OVERLAPPING_SPLITS\",\"errors\":[]}";
+        upstream.answers(exchange -> UpstreamDouble.answer(exchange, 422, "application/problem+json", body));
+        HttpResponse<String> answer = send(request("/adapt", runKey).POST(BodyPublishers.ofString("{}")));
+        assertThat(answer.statusCode()).isEqualTo(422);
+        assertThat(answer.body()).isEqualTo(body);
+    }
+
+    @Test
+    void gives_problem_details_to_an_upstream_error_without_them() throws Exception {
+        upstream.answers(exchange -> UpstreamDouble.answer(exchange, 500, "text/html", "<h1>stack trace</h1>"));
+        HttpResponse<String> answer = send(request("/models", readKey));
+        assertThat(problem(answer, 500, "INTERNAL").toString()).doesNotContain("stack trace");
+    }
+
+    @Test
+    void asks_for_a_key_before_it_tells_what_exists() throws Exception {
+        for (String path : List.of("/models", "/nothing-here", "/v1/models", "/internal/x", "/keys")) {
+            HttpResponse<String> answer = send(request(path));
+            problem(answer, 401, "MISSING_KEY");
+            assertThat(answer.headers().firstValue("WWW-Authenticate")).hasValue("Bearer realm=\"harness-learning\"");
+        }
+        problem(send(request("/models", "hl_wrong")), 401, "INVALID_KEY");
+        problem(send(request("/models").header("Authorization", "Basic YTpi")), 401, "INVALID_KEY");
+        assertThat(upstream.seen()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/v1/chat/completions",
+                "/v1/models",
+                "/internal/executions",
+                "/tokenize",
+                "/adaptations/a/b",
+                "/adaptations/..%2fv1",
+                "/adaptations/adp_1/rounds/x/candidates/0",
+                "/actuator",
+                "/actuator/env",
+                "/env",
+                "/health",
+                "/error",
+                "/docs/../keys",
+                "/"
+            })
+    void exposes_nothing_that_is_not_on_the_list(String path) throws Exception {
+        HttpResponse<String> answer =
+                send(HttpRequest.newBuilder(URI.create(base + path)).header("Authorization", "Bearer " + ADMIN));
+        assertThat(answer.statusCode()).as(path).isIn(400, 404);
+        assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+        assertThat(upstream.seen()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "POST,/adapt",
+        "POST,/revise",
+        "POST,/evaluations",
+        "POST,/tasks",
+        "DELETE,/adaptations/adp_1",
+        "POST,/adaptations/adp_1/cancel",
+        "GET,/keys",
+        "POST,/keys",
+        "DELETE,/keys/key_1"
+    })
+    void refuses_what_a_read_key_does_not_cover(String method, String path) throws Exception {
+        problem(send(request(path, readKey).method(method, BodyPublishers.ofString("{}"))), 403, "INSUFFICIENT_SCOPE");
+        assertThat(upstream.seen()).isEmpty();
+    }
+
+    @Test
+    void only_admin_manages_keys() throws Exception {
+        problem(send(request("/keys", runKey)), 403, "INSUFFICIENT_SCOPE");
+    }
+
+    @Test
+    void says_which_methods_a_path_takes() throws Exception {
+        HttpResponse<String> answer = send(request("/tasks", ADMIN).DELETE());
+        problem(answer, 405, "METHOD_NOT_ALLOWED");
+        assertThat(answer.headers().firstValue("Allow")).hasValue("GET, POST");
+        problem(send(request("/livez").POST(BodyPublishers.noBody())), 405, "METHOD_NOT_ALLOWED");
+    }
+
+    @Test
+    void a_revoked_key_stops_working_at_once() throws Exception {
+        String key = newKey("short-lived", "read");
+        assertThat(send(request("/models", key)).statusCode()).isEqualTo(200);
+        JsonNode list = Json.mapper().readTree(send(request("/keys", ADMIN)).body());
+        assertThat(list.toString()).doesNotContain(key).doesNotContain("hash");
+        JsonNode mine = Stream.iterate(0, i -> i + 1)
+                .limit(list.get("data").size())
+                .map(i -> list.get("data").get(i))
+                .filter(node -> node.get("name").stringValue().equals("short-lived"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(mine.has("last_used_at")).isTrue();
+        String path = "/keys/" + mine.get("id").stringValue();
+        assertThat(send(request(path, ADMIN).DELETE()).statusCode()).isEqualTo(204);
+        problem(send(request("/models", key)), 401, "INVALID_KEY");
+        problem(send(request(path, ADMIN).DELETE()), 404, "NOT_FOUND");
+    }
+
+    @Test
+    void refuses_bad_key_requests_naming_the_field() throws Exception {
+        HttpResponse<String> scope = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"name\":\"x\",\"scope\":\"root\"}")));
+        assertThat(problem(scope, 400, "INVALID_FIELD")
+                        .get("errors")
+                        .get(0)
+                        .get("pointer")
+                        .stringValue())
+                .isEqualTo("/scope");
+        HttpResponse<String> unknown = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"name\":\"x\",\"scope\":\"read\",\"extra\":1}")));
+        assertThat(problem(unknown, 400, "UNKNOWN_FIELD")
+                        .get("errors")
+                        .get(0)
+                        .get("pointer")
+                        .stringValue())
+                .isEqualTo("/extra");
+        problem(
+                send(request("/keys", ADMIN)
+                        .header("Content-Type", "application/json")
+                        .POST(BodyPublishers.ofString("{\"name\""))),
+                400,
+                "MALFORMED_JSON");
+        problem(
+                send(request("/keys", ADMIN)
+                        .header("Content-Type", "text/plain")
+                        .POST(BodyPublishers.ofString("x"))),
+                415,
+                "UNSUPPORTED_MEDIA_TYPE");
+        problem(send(request("/keys", ADMIN).header("Accept", "image/png")), 406, "NOT_ACCEPTABLE");
+    }
+
+    @Test
+    void refuses_a_large_body_that_announces_its_length() throws Exception {
+        HttpResponse<String> answer =
+                send(request("/adapt", runKey).POST(BodyPublishers.ofByteArray(new byte[9 * 1024 * 1024])));
+        problem(answer, 413, "TOO_LARGE");
+        assertThat(upstream.seen()).isEmpty();
+    }
+
+    @Test
+    void refuses_a_large_chunked_body() throws Exception {
+        HttpResponse<String> answer = send(request("/adapt", runKey)
+                .POST(BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(new byte[9 * 1024 * 1024]))));
+        problem(answer, 413, "TOO_LARGE");
+        HttpResponse<String> keys = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofInputStream(
+                        () -> new ByteArrayInputStream((" ".repeat(100_000) + "{}").getBytes(UTF_8)))));
+        problem(keys, 413, "TOO_LARGE");
+    }
+
+    @Test
+    void takes_a_task_upload_of_many_megabytes() throws Exception {
+        byte[] body = new byte[20 * 1024 * 1024];
+        HttpResponse<String> answer = send(request("/tasks", runKey).POST(BodyPublishers.ofByteArray(body)));
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(upstream.seen().getFirst().body()).hasSize(body.length);
+    }
+
+    @Test
+    void streams_events_as_they_come() throws Exception {
+        CountDownLatch firstSeen = new CountDownLatch(1);
+        upstream.answers(exchange -> {
+            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+            exchange.sendResponseHeaders(200, 0);
+            exchange.getResponseBody().write("id: 1\nevent: state\ndata: {}\n\n".getBytes(UTF_8));
+            exchange.getResponseBody().flush();
+            try {
+                // The second event is sent only after the client has read the first.
+                if (firstSeen.await(20, TimeUnit.SECONDS)) {
+                    exchange.getResponseBody().write("id: 2\nevent: finished\ndata: {}\n\n".getBytes(UTF_8));
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        HttpResponse<InputStream> answer = CLIENT.send(
+                request("/adaptations/adp_1/events", readKey)
+                        .header("Accept", "text/event-stream")
+                        .header("Last-Event-ID", "0")
+                        .build(),
+                BodyHandlers.ofInputStream());
+        assertThat(answer.headers().firstValue("Content-Type"))
+                .hasValueSatisfying(type -> assertThat(type).startsWith("text/event-stream"));
+        try (InputStream body = answer.body()) {
+            StringBuilder text = new StringBuilder();
+            while (text.indexOf("\n\n") < 0) {
+                text.append((char) body.read());
+            }
+            assertThat(text).contains("id: 1");
+            firstSeen.countDown();
+            assertThat(new String(body.readAllBytes(), UTF_8)).contains("event: finished");
+        }
+        assertThat(upstream.seen().getFirst().header("Last-Event-ID")).isEqualTo("0");
+    }
+
+    @Test
+    void answers_503_while_the_service_behind_is_away() throws Exception {
+        try (ConfigurableApplicationContext alone = start("--platform.proposer-url=http://127.0.0.1:1")) {
+            HttpResponse<String> answer = send(
+                    HttpRequest.newBuilder(base(alone).resolve("/models")).header("Authorization", "Bearer " + ADMIN));
+            problem(answer, 503, "DRAINING");
+            assertThat(answer.headers().firstValue("Retry-After")).hasValue("5");
+        }
+    }
+
+    @Test
+    void answers_503_when_the_service_behind_takes_too_long_and_429_to_a_hasty_key() throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        upstream.answers(exchange -> {
+            try {
+                over.await(20, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        try (ConfigurableApplicationContext hasty = start(
+                "--platform.proposer-url=" + upstream.url(),
+                "--platform.answer-timeout=300ms",
+                "--gateway.rate.burst=2",
+                "--gateway.rate.per-second=0.01")) {
+            HttpRequest.Builder models =
+                    HttpRequest.newBuilder(base(hasty).resolve("/models")).header("Authorization", "Bearer " + ADMIN);
+            problem(send(models), 503, "DRAINING");
+            assertThat(send(HttpRequest.newBuilder(base(hasty).resolve("/keys"))
+                                    .header("Authorization", "Bearer " + ADMIN))
+                            .statusCode())
+                    .isEqualTo(200);
+            HttpResponse<String> third = send(models);
+            problem(third, 429, "RATE_LIMITED");
+            assertThat(third.headers().firstValue("Retry-After")).hasValue("100");
+        } finally {
+            over.countDown();
+        }
+    }
+
+    @Test
+    void answers_a_malformed_request_line_with_problem_details() throws Exception {
+        try (Socket socket = new Socket("127.0.0.1", base.getPort())) {
+            socket.getOutputStream().write("GET /a|b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".getBytes(UTF_8));
+            String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
+            assertThat(answer).startsWith("HTTP/1.1 400").contains("application/problem+json");
+        }
+    }
+
+    @Test
+    void health_metrics_and_documents_are_open() throws Exception {
+        for (String path : List.of("/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/swagger-ui.css")) {
+            assertThat(send(request(path)).statusCode()).as(path).isEqualTo(200);
+        }
+        assertThat(send(request("/docs")).body()).doesNotContain("//").contains("/docs/swagger-ui-bundle.js");
+        assertThat(send(request("/docs/nothing.js")).statusCode()).isEqualTo(404);
+        assertThat(send(request("/metrics")).body()).contains("http_server_requests");
+    }
+}
