@@ -2,6 +2,7 @@ package org.harnesslearning.llm;
 
 import java.nio.file.Path;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.engine.ModelLoader;
 
 /**
  * A decoder loaded into memory, generating for many requests at once.
@@ -18,7 +19,7 @@ public interface LanguageModel extends AutoCloseable {
      * @throws CheckpointException if the file is damaged or of a kind this runtime does not read
      */
     static LanguageModel load(Path checkpoint, EngineOptions options) {
-        throw new CheckpointException(checkpoint, "this build has no engine");
+        return ModelLoader.load(checkpoint, options);
     }
 
     /** What was loaded. */
@@ -32,8 +33,7 @@ public interface LanguageModel extends AutoCloseable {
      *
      * @throws QueueFullException if {@link EngineOptions#maxQueue()} requests are waiting already
      * @throws ContextLengthException if prompt + {@code maxTokens} does not fit into a slot
-     * @throws IllegalArgumentException if a token id lies outside the vocabulary, or the request needs more samples than
-     *     there are slots
+     * @throws IllegalArgumentException if a token id lies outside the vocabulary
      * @throws IllegalStateException if the model is closed
      */
     Generation submit(GenerationRequest request);

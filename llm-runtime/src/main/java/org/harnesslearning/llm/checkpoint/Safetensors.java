@@ -1,0 +1,121 @@
+package org.harnesslearning.llm.checkpoint;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A safetensors file, mapped into memory: 8 bytes of header length, a JSON header, then the data. */
+final class Safetensors implements AutoCloseable {
+
+    private static final long MAX_HEADER_BYTES = 100_000_000; // the format's own limit
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    private final Path path;
+    private final Arena arena;
+    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
+
+    private Safetensors(Path path, Arena arena) {
+        this.path = path;
+        this.arena = arena;
+    }
+
+    @SuppressWarnings("MustBeClosedChecker") // the result owns the arena
+    static Safetensors open(Path path) {
+        if (!Files.isRegularFile(path)) {
+            throw new CheckpointException(path, "no such file");
+        }
+        Arena arena = Arena.ofShared();
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            Safetensors file = new Safetensors(path, arena);
+            file.readHeader(channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
+            return file;
+        } catch (IOException e) {
+            arena.close();
+            throw new CheckpointException(path, "cannot be read: " + e.getMessage(), e);
+        } catch (RuntimeException e) {
+            arena.close();
+            throw e;
+        }
+    }
+
+    Map<String, Tensor> tensors() {
+        return Collections.unmodifiableMap(tensors);
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+
+    private void readHeader(MemorySegment file) {
+        long size = file.byteSize();
+        long length = size < 8 ? -1 : file.get(LONG, 0);
+        if (length < 2 || length > MAX_HEADER_BYTES || length > size - 8) {
+            throw fail("no safetensors file, or truncated: its header length does not fit");
+        }
+        JsonNode header;
+        try {
+            header = JSON.readTree(file.asSlice(8, length).toArray(ValueLayout.JAVA_BYTE));
+        } catch (JacksonException e) {
+            throw new CheckpointException(path, "its header is no JSON: " + e.getOriginalMessage(), e);
+        }
+        if (!header.isObject()) {
+            throw fail("its header is no JSON object");
+        }
+        MemorySegment data = file.asSlice(8 + length);
+        for (Map.Entry<String, JsonNode> entry : header.properties()) {
+            if (!entry.getKey().equals("__metadata__")) {
+                tensors.put(entry.getKey(), tensor(entry.getKey(), entry.getValue(), data));
+            }
+        }
+    }
+
+    private Tensor tensor(String name, JsonNode entry, MemorySegment data) {
+        String dtype = entry.path("dtype").asString("");
+        TensorType type = switch (dtype) {
+            case "F32" -> TensorType.F32;
+            case "F16" -> TensorType.F16;
+            case "BF16" -> TensorType.BF16;
+            default -> throw fail("tensor " + name + " has type " + dtype + " (F32, F16 and BF16 are supported)");
+        };
+        List<Long> shape = new ArrayList<>();
+        long elements = 1;
+        for (JsonNode dimension : entry.path("shape")) {
+            long value = dimension.isIntegralNumber() ? dimension.asLong() : -1;
+            if (value <= 0 || value > Long.MAX_VALUE / 8 / elements) {
+                throw fail("tensor " + name + " has impossible dimensions");
+            }
+            shape.add(value);
+            elements *= value;
+        }
+        JsonNode offsets = entry.path("data_offsets");
+        long begin = offsets.path(0).isIntegralNumber() ? offsets.path(0).asLong() : -1;
+        long end = offsets.path(1).isIntegralNumber() ? offsets.path(1).asLong() : -1;
+        if (shape.isEmpty() || begin < 0 || end < begin || end - begin != elements * type.blockBytes()) {
+            throw fail("tensor " + name + ": shape, type and offsets do not agree");
+        }
+        if (end > data.byteSize()) {
+            throw fail("truncated: tensor " + name + " ends at " + end + " of " + data.byteSize() + " data bytes");
+        }
+        return new Tensor(name, type, shape, data.asSlice(begin, end - begin));
+    }
+
+    private CheckpointException fail(String reason) {
+        return new CheckpointException(path, reason);
+    }
+}

@@ -1,0 +1,45 @@
+package org.harnesslearning.llm.engine;
+
+import java.util.List;
+import org.harnesslearning.llm.sampling.Candidates;
+
+/**
+ * A model with a cache of keys and values in rows, and one step over some of them.
+ *
+ * <p>Used by one thread. A row's first {@code past} cells must be valid when a step names it.
+ */
+interface Decoder extends AutoCloseable {
+
+    /** Rows of the cache. */
+    int rows();
+
+    /** Cells of a row, tokens. */
+    int maxSequence();
+
+    /**
+     * Appends tokens to one row and returns what follows the last of them.
+     *
+     * @param row the row
+     * @param past cells of it that are kept
+     * @param tokens at least one
+     */
+    Candidates extend(int row, int past, int[] tokens, Shaping shaping);
+
+    /**
+     * Appends one token to each of the rows 0 … n − 1.
+     *
+     * @param pasts cells in use, for each row
+     * @param tokens token to append, for each row
+     * @return candidates for each row; their full logits can be read until the next step
+     */
+    List<Candidates> step(int[] pasts, int[] tokens, List<Shaping> shapings);
+
+    /** Copies the first cells of one row to another. */
+    void copy(int from, int to, int cells);
+
+    /** Exchanges two rows, of which so many cells are in use. */
+    void swap(int first, int firstCells, int second, int secondCells);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,58 @@
+package org.harnesslearning.llm.engine;
+
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import org.harnesslearning.llm.EngineOptions;
+import org.harnesslearning.llm.LanguageModel;
+import org.harnesslearning.llm.ModelCard;
+import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opens a checkpoint and starts an engine on it. */
+public final class ModelLoader {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
+
+    private ModelLoader() {}
+
+    /** See {@link LanguageModel#load}. */
+    public static LanguageModel load(Path path, EngineOptions options) {
+        long start = System.nanoTime();
+        Checkpoint checkpoint = Checkpoint.open(path);
+        try {
+            CompletableFuture<String> hash = CompletableFuture.supplyAsync(checkpoint::weightsHash);
+            EngineOptions fitted = options.withMaxSequence(
+                    Math.min(options.maxSequence(), checkpoint.config().contextLength()));
+            OnnxDecoder decoder = new OnnxDecoder(
+                    checkpoint,
+                    fitted.slots() + fitted.spareRows(),
+                    fitted.slots(),
+                    fitted.maxSequence(),
+                    fitted.threads(),
+                    fitted.dequantise());
+            ModelCard card = new ModelCard(
+                    checkpoint.name(),
+                    checkpoint.config().architecture().id(),
+                    hash.join(),
+                    fitted.dequantise()
+                            ? "f32"
+                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
+                    checkpoint.config().contextLength(),
+                    checkpoint.config().vocabulary(),
+                    checkpoint.parameters(),
+                    checkpoint.endTokens());
+            LOG.info(
+                    "loaded {} ({}, {} parameters) in {} ms",
+                    card.name(),
+                    card.numberType(),
+                    card.parameters(),
+                    (System.nanoTime() - start) / 1_000_000);
+            return new Engine(decoder, card, fitted);
+        } catch (RuntimeException e) {
+            checkpoint.close();
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package org.harnesslearning.llm.graph;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * Initialisers of the graph that come from one checkpoint tensor, filled only once their memory has been allocated.
+ *
+ * @param specs names, types and shapes
+ * @param filler writes the values
+ */
+public record Weight(List<Spec> specs, Filler filler) {
+
+    public Weight {
+        specs = List.copyOf(specs);
+    }
+
+    /**
+     * One initialiser.
+     *
+     * @param name name in the graph
+     * @param type element type
+     * @param shape dimensions, slowest first
+     */
+    public record Spec(String name, ElementType type, List<Long> shape) {
+
+        public Spec {
+            shape = List.copyOf(shape);
+        }
+
+        Spec(String name, ElementType type, long... shape) {
+            this(name, type, java.util.Arrays.stream(shape).boxed().toList());
+        }
+
+        /** Size of its data. */
+        public long byteSize() {
+            long size = type.bytes();
+            for (long dimension : shape) {
+                size *= dimension;
+            }
+            return size;
+        }
+    }
+
+    /** Writes values; may be called on any thread, once. */
+    @FunctionalInterface
+    public interface Filler {
+
+        /** @param targets one writable segment for each spec, of exactly its size */
+        void fill(List<MemorySegment> targets);
+    }
+}
