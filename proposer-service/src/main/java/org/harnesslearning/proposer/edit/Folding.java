@@ -6,9 +6,9 @@ import java.text.Normalizer;
 final class Folding {
     /**
      * Canonical ordering sorts a run of combining marks by insertion, which is quadratic on a hostile run. Longer runs are
-     * normalised piecewise, in the spirit of the Stream-Safe Text Format (UAX #15, section 13), whose limit is 30.
+     * normalised piecewise; the limit is that of the Stream-Safe Text Format (UAX #15, section 13).
      */
-    private static final int LONGEST_MARK_RUN = 128;
+    private static final int LONGEST_MARK_RUN = 30;
 
     private Folding() {}
 

@@ -2,15 +2,14 @@ package org.harnesslearning.proposer.edit;
 
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.function.UnaryOperator;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds runs of lines by a normal form of each line.
  *
- * <p>Lines of equal form share a bucket. A SEARCH is tried at every line of its rarest form; where that could cost more
+ * <p>Forms belong to texts, not to lines, so an index costs the file's different texts. A SEARCH is tried at every line of its rarest form; where that could cost more
  * than reading the file once (many equal lines), Knuth–Morris–Pratt over the whole file is used instead. So a search never
  * takes more than O(file + SEARCH) steps, and usually takes O(SEARCH).
  */
@@ -20,30 +19,38 @@ class LineIndex {
     final LineList lines;
     final Work work;
 
-    private final UnaryOperator<String> form;
+    private final @Nullable IntFunction<String> form;
     private final Map<String, Integer> keys = new HashMap<>();
-    private int[] keyOf = new int[16];
-    private int[] following = new int[16];
-    private int[] preceding = new int[16];
-    private int[] first = new int[16];
+    /** By text: its key plus one, 0 where that is not yet known. */
+    private int[] keyOfText = new int[16];
+    /** By text: the neighbours in a list of the texts that stand in the file and have the same key. */
+    private int[] nextText = new int[16];
+
+    private int[] previousText = new int[16];
+    /** By key: one such text, or {@link #ABSENT}, and how many lines have the key. */
+    private int[] firstText = new int[16];
+
     private int[] count = new int[16];
 
-    LineIndex(LineList lines, UnaryOperator<String> form, Work work) {
+    /**
+     * @param form from the number of a text to the form that is compared; null if the text itself is
+     */
+    LineIndex(LineList lines, @Nullable IntFunction<String> form, Work work) {
         this.lines = lines;
         this.form = form;
         this.work = work;
     }
 
-    /** Every place where the lines of {@code search} stand; stops at the second, or at the first if that is enough. */
-    Hits find(List<String> search, boolean firstOnly) {
-        int length = search.size();
+    /** Every place where the texts of {@code search} stand; stops at the second, or at the first if that is enough. */
+    Hits find(int[] search, boolean firstOnly) {
+        int length = search.length;
         if (length > lines.size()) {
             return Hits.NONE;
         }
         int[] pattern = new int[length];
         int rarest = 0;
         for (int i = 0; i < length; i++) {
-            pattern[i] = key(search.get(i));
+            pattern[i] = i > 0 && search[i] == search[i - 1] ? pattern[i - 1] : key(search[i]);
             if (pattern[i] == ABSENT) {
                 return Hits.NONE;
             }
@@ -62,12 +69,14 @@ class LineIndex {
 
     private Hits tryRarest(int[] pattern, int rarest) {
         Hits hits = Hits.NONE;
-        for (int node = firstOf(pattern[rarest]); node != ABSENT; node = followingOf(node)) {
-            int start = back(node, rarest);
-            if (start != LineList.RING && stands(pattern, start)) {
-                hits = hits.and(start, 0);
-                if (hits.count() == 2) {
-                    return hits;
+        for (int text = firstText(pattern[rarest]); text != ABSENT; text = nextText(text)) {
+            for (int node = lines.firstEqual(text); node != LineList.RING; node = lines.nextEqual(node)) {
+                int start = back(node, rarest);
+                if (start != LineList.RING && stands(pattern, start)) {
+                    hits = hits.and(start, 0);
+                    if (hits.count() == 2) {
+                        return hits;
+                    }
                 }
             }
         }
@@ -78,7 +87,7 @@ class LineIndex {
         int node = start;
         for (int wanted : pattern) {
             work.add(1);
-            if (node == LineList.RING || keyOf[node] != wanted) {
+            if (node == LineList.RING || keyOf(node) != wanted) {
                 return false;
             }
             node = lines.next(node);
@@ -104,7 +113,7 @@ class LineIndex {
         int start = lines.next(LineList.RING);
         for (int node = start; node != LineList.RING; node = lines.next(node)) {
             work.add(1);
-            int key = keyOf[node];
+            int key = keyOf(node);
             while (matched >= 0 && (matched == length || pattern[matched] != key)) {
                 // The window's first line moves on by as much as the match shrinks.
                 int shorter = border[matched];
@@ -135,66 +144,96 @@ class LineIndex {
         return at;
     }
 
-    /** The key of a line's form; {@link #ABSENT} if no line of the file has it. */
-    final int key(String line) {
-        work.add(line.length() + 1L);
-        Integer key = keys.get(form.apply(line));
-        return key == null || count[key] == 0 ? ABSENT : key;
+    /** The key of a text's form; {@link #ABSENT} if no line of the file has it. */
+    final int key(int text) {
+        int key = keyOfText(text);
+        return key >= count.length || count[key] == 0 ? ABSENT : key;
     }
 
+    private int keyOfText(int text) {
+        work.add(1);
+        if (form == null) {
+            return text;
+        }
+        if (text >= keyOfText.length) {
+            keyOfText = grow(keyOfText, text);
+        }
+        if (keyOfText[text] == 0) {
+            String formed = form.apply(text);
+            work.add(formed.length() + 1L);
+            keyOfText[text] = keys.computeIfAbsent(formed, absent -> keys.size()) + 1;
+        }
+        return keyOfText[text] - 1;
+    }
+
+    /** The key of a line of the file. */
     final int keyOf(int node) {
-        return keyOf[node];
+        int text = lines.textOf(node);
+        return form == null ? text : keyOfText[text] - 1;
     }
 
+    /** How many lines have a key. */
     final int count(int key) {
         return count[key];
     }
 
-    final int firstOf(int key) {
-        return first[key];
+    /** A text of the file with a key that {@link #key} gave. */
+    final int firstText(int key) {
+        return firstText[key];
     }
 
-    final int followingOf(int node) {
-        return following[node];
+    /** Another text of the file with the same key; {@link #ABSENT} behind the last. */
+    final int nextText(int text) {
+        return nextText[text];
     }
 
-    /** Takes in a line that was added to the file. */
-    void added(int node, String line) {
-        work.add(line.length() + 1L);
-        int key = keys.computeIfAbsent(form.apply(line), absent -> keys.size());
-        if (key >= first.length) {
-            first = grow(first, key);
+    /**
+     * Takes in lines that were added to the file.
+     *
+     * @param fresh whether the file had no line of that text before
+     */
+    void added(int text, int lineCount, boolean fresh) {
+        int key = keyOfText(text);
+        if (key >= count.length) {
+            firstText = grow(firstText, key);
             count = grow(count, key);
         }
-        if (node >= keyOf.length) {
-            keyOf = grow(keyOf, node);
-            following = grow(following, node);
-            preceding = grow(preceding, node);
+        if (fresh) {
+            if (text >= nextText.length) {
+                nextText = grow(nextText, text);
+                previousText = grow(previousText, text);
+            }
+            int head = count[key] == 0 ? ABSENT : firstText[key];
+            nextText[text] = head;
+            previousText[text] = ABSENT;
+            if (head != ABSENT) {
+                previousText[head] = text;
+            }
+            firstText[key] = text;
         }
-        int head = count[key] == 0 ? ABSENT : first[key];
-        keyOf[node] = key;
-        following[node] = head;
-        preceding[node] = ABSENT;
-        if (head != ABSENT) {
-            preceding[head] = node;
-        }
-        first[key] = node;
-        count[key]++;
+        count[key] += lineCount;
     }
 
-    /** Forgets a line that was removed from the file. */
-    void removed(int node) {
-        work.add(1);
-        int key = keyOf[node];
-        if (preceding[node] == ABSENT) {
-            first[key] = following[node];
-        } else {
-            following[preceding[node]] = following[node];
-        }
-        if (following[node] != ABSENT) {
-            preceding[following[node]] = preceding[node];
-        }
+    /**
+     * Forgets a line that was removed from the file.
+     *
+     * @param last whether the file has no line of that text any more
+     */
+    void removed(int text, boolean last) {
+        int key = keyOfText(text);
         count[key]--;
+        if (last) {
+            int before = previousText[text];
+            int after = nextText[text];
+            if (before == ABSENT) {
+                firstText[key] = after;
+            } else {
+                nextText[before] = after;
+            }
+            if (after != ABSENT) {
+                previousText[after] = before;
+            }
+        }
     }
 
     static int[] grow(int[] array, int index) {

@@ -23,11 +23,20 @@ final class LineList {
     private final byte dominant;
     private final List<LineIndex> indexes = new ArrayList<>();
     private final Work work;
+    private final Texts texts;
 
-    private String[] text;
+    private int[] text;
     private byte[] ending;
     private int[] next;
     private int[] previous;
+    /** By node: the neighbours in a list of the lines with the same text. */
+    private int[] nextEqual;
+
+    private int[] previousEqual;
+    /** By text: one line with it, or {@link #RING}, and how many there are. */
+    private int[] first = new int[16];
+
+    private int[] count = new int[16];
     private int used = 1;
     private int size;
     private long chars;
@@ -37,15 +46,18 @@ final class LineList {
         work.add(source.length());
         marked = !source.isEmpty() && source.charAt(0) == BYTE_ORDER_MARK;
         int capacity = 16;
-        text = new String[capacity];
+        texts = new Texts(work);
+        text = new int[capacity];
         ending = new byte[capacity];
         next = new int[capacity];
         previous = new int[capacity];
-        text[RING] = "";
+        nextEqual = new int[capacity];
+        previousEqual = new int[capacity];
         int lf = 0;
         int crlf = 0;
         int last = RING;
         boolean ended = true;
+        String line = null;
         for (int at = marked ? 1 : 0; at < source.length(); ) {
             int feed = source.indexOf('\n', at);
             if (feed < 0) {
@@ -59,7 +71,8 @@ final class LineList {
             } else {
                 lf++;
             }
-            last = insertAfter(last, source.substring(at, pair ? feed - 1 : feed), pair ? CRLF : LF);
+            line = Texts.shared(source, at, pair ? feed - 1 : feed, line);
+            last = insertAfter(last, line, pair ? CRLF : LF);
             at = feed + 1;
         }
         finalLineEnded = ended;
@@ -70,13 +83,23 @@ final class LineList {
         return size;
     }
 
+    /** A bound of all node numbers. */
+    int nodes() {
+        return used;
+    }
+
     /** Chars of all lines, endings not counted. */
     long chars() {
         return chars;
     }
 
+    /** All lines seen, of the file and of SEARCH. */
+    Texts texts() {
+        return texts;
+    }
+
     String text(int node) {
-        return text[node];
+        return texts.text(text[node]);
     }
 
     /** The line behind a node; {@link #RING} behind the last. */
@@ -89,10 +112,31 @@ final class LineList {
         return previous[node];
     }
 
-    /** Takes an index of all lines that is kept up to date from now on. */
+    int textOf(int node) {
+        return text[node];
+    }
+
+    /** How many lines have a text. */
+    int count(int number) {
+        return number < count.length ? count[number] : 0;
+    }
+
+    /** A line with the text, {@link #RING} if there is none. */
+    int firstEqual(int number) {
+        return number < first.length ? first[number] : RING;
+    }
+
+    /** Another line with the same text, {@link #RING} behind the last. */
+    int nextEqual(int node) {
+        return nextEqual[node];
+    }
+
+    /** Takes an index of the file's texts that is kept up to date from now on. */
     <T extends LineIndex> T register(T index) {
-        for (int node = next[RING]; node != RING; node = next[node]) {
-            index.added(node, text[node]);
+        for (int number = 0; number < texts.size(); number++) {
+            if (count(number) > 0) {
+                index.added(number, count(number), true);
+            }
         }
         indexes.add(index);
         return index;
@@ -149,7 +193,7 @@ final class LineList {
             out.append(BYTE_ORDER_MARK);
         }
         for (int node = next[RING]; node != RING; node = next[node]) {
-            out.append(text[node]);
+            out.append(text(node));
             if (next[node] == RING && !finalLineEnded) {
                 break;
             }
@@ -166,20 +210,35 @@ final class LineList {
             ending = Arrays.copyOf(ending, capacity);
             next = Arrays.copyOf(next, capacity);
             previous = Arrays.copyOf(previous, capacity);
+            nextEqual = Arrays.copyOf(nextEqual, capacity);
+            previousEqual = Arrays.copyOf(previousEqual, capacity);
         }
         int node = used++;
-        text[node] = line;
+        int number = texts.number(line);
+        text[node] = number;
         ending[node] = lineEnding;
         int after = next[before];
         next[node] = after;
         previous[node] = before;
         next[before] = node;
         previous[after] = node;
+        if (number >= first.length) {
+            first = LineIndex.grow(first, number);
+            count = LineIndex.grow(count, number);
+        }
+        int equal = first[number];
+        nextEqual[node] = equal;
+        previousEqual[node] = RING;
+        if (equal != RING) {
+            previousEqual[equal] = node;
+        }
+        first[number] = node;
+        count[number]++;
         size++;
         chars += line.length();
-        work.add(line.length() + 1L);
+        work.add(1);
         for (LineIndex index : indexes) {
-            index.added(node, line);
+            index.added(number, 1, count[number] == 1);
         }
         return node;
     }
@@ -187,12 +246,21 @@ final class LineList {
     private void remove(int node) {
         next[previous[node]] = next[node];
         previous[next[node]] = previous[node];
+        int number = text[node];
+        if (previousEqual[node] == RING) {
+            first[number] = nextEqual[node];
+        } else {
+            nextEqual[previousEqual[node]] = nextEqual[node];
+        }
+        if (nextEqual[node] != RING) {
+            previousEqual[nextEqual[node]] = previousEqual[node];
+        }
+        count[number]--;
         size--;
-        chars -= text[node].length();
+        chars -= texts.text(number).length();
         work.add(1);
         for (LineIndex index : indexes) {
-            index.removed(node);
+            index.removed(number, count[number] == 0);
         }
-        text[node] = "";
     }
 }

@@ -26,7 +26,7 @@ final class Matcher {
         this.lines = lines;
         this.options = options;
         this.work = work;
-        this.exact = lines.register(new LineIndex(lines, line -> line, work));
+        this.exact = lines.register(new LineIndex(lines, null, work));
     }
 
     Outcome apply(EditBlock block, int number) {
@@ -37,11 +37,12 @@ final class Matcher {
             }
             return write(LineList.RING, 0, block, Tier.EXACT, 0, number);
         }
+        int[] search = lines.texts().numbers(block.search(), block.search().size());
         for (Tier tier : Tier.values()) {
             if (tier == Tier.UNICODE && !options.unicodeTier()) {
                 break;
             }
-            Hits hits = find(tier, block);
+            Hits hits = find(tier, search, block.replace());
             if (hits.count() > 1 && !options.firstMatch()) {
                 return new Failed(EditCode.AMBIGUOUS, ambiguous(block, number, hits));
             }
@@ -49,42 +50,46 @@ final class Matcher {
                 return write(hits.first(), block.search().size(), block, tier, hits.firstShift(), number);
             }
         }
-        return new Failed(EditCode.SEARCH_NOT_FOUND, Nearest.describe(lines, block.search(), number, work));
+        return new Failed(EditCode.SEARCH_NOT_FOUND, Nearest.describe(lines, shifted(), search, number, work));
     }
 
     String result() {
         return lines.join();
     }
 
-    private Hits find(Tier tier, EditBlock block) {
+    private Hits find(Tier tier, int[] search, List<String> replace) {
         boolean firstOnly = options.firstMatch();
         return switch (tier) {
-            case EXACT -> exact.find(block.search(), firstOnly);
+            case EXACT -> exact.find(search, firstOnly);
             case TRAILING_WS -> {
                 if (trailing == null) {
-                    trailing = lines.register(new LineIndex(lines, Lines::stripEnd, work));
+                    trailing = lines.register(new LineIndex(
+                            lines, text -> Lines.stripEnd(lines.texts().text(text)), work));
                 }
-                yield trailing.find(block.search(), firstOnly);
+                yield trailing.find(search, firstOnly);
             }
             case INDENT -> {
                 // A shift of zero is what the tier before has tried.
-                if (shifted == null) {
-                    shifted = lines.register(new ShiftIndex(lines, line -> line, work));
-                }
-                yield shifted.find(block.search(), block.replace(), firstOnly);
+                yield shifted().find(search, replace, firstOnly);
             }
             case UNICODE -> {
                 if (folded == null) {
-                    folded = lines.register(new LineIndex(lines, line -> Lines.stripEnd(Folding.fold(line)), work));
+                    folded = lines.register(new LineIndex(
+                            lines, text -> Lines.stripEnd(lines.texts().folded(text)), work));
                 }
                 if (foldedShifted == null) {
-                    foldedShifted = lines.register(new ShiftIndex(lines, Folding::fold, work));
+                    foldedShifted = lines.register(new ShiftIndex(lines, lines.texts()::folded, work));
                 }
-                yield either(
-                        folded.find(block.search(), firstOnly),
-                        foldedShifted.find(block.search(), block.replace(), firstOnly));
+                yield either(folded.find(search, firstOnly), foldedShifted.find(search, replace, firstOnly));
             }
         };
+    }
+
+    private ShiftIndex shifted() {
+        if (shifted == null) {
+            shifted = lines.register(new ShiftIndex(lines, lines.texts()::text, work));
+        }
+        return shifted;
     }
 
     private Hits either(Hits still, Hits moved) {

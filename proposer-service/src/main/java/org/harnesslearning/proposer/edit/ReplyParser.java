@@ -112,7 +112,8 @@ final class ReplyParser {
         Marker marker = Marker.of(reply, from, to);
         if (marker == null) {
             int content = Marker.isEscaped(reply, from, to) ? from + 1 : from;
-            (state == State.SEARCH ? search : replace).add(reply.substring(content, to));
+            List<String> body = state == State.SEARCH ? search : replace;
+            body.add(Texts.shared(reply, content, to, body.isEmpty() ? null : body.getLast()));
             return null;
         }
         if (state == State.SEARCH) {

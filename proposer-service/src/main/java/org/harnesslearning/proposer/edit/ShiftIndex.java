@@ -2,7 +2,7 @@ package org.harnesslearning.proposer.edit;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.UnaryOperator;
+import java.util.function.IntFunction;
 
 /**
  * Finds runs of lines that are equal but for one uniform, non-zero shift of indentation.
@@ -15,36 +15,46 @@ final class ShiftIndex extends LineIndex {
     private static final byte SPACES = 1;
     private static final byte TABS = 2;
 
-    private final UnaryOperator<String> fold;
-    private int[] indent = new int[16];
-    private byte[] unit = new byte[16];
-    private boolean[] blank = new boolean[16];
+    private static final byte BLANK = 4;
+    private static final byte KNOWN = 8;
 
+    private final IntFunction<String> fold;
+    /** By text: number of indentation characters. */
+    private int[] indentOfText = new int[16];
+    /** By text: units of indentation, whether it is blank, whether it has been looked at. */
+    private byte[] flagsOfText = new byte[16];
     /**
-     * @param fold applied to a line before anything else
+     * @param fold from the number of a text to what is compared but for blanks at both sides
      */
-    ShiftIndex(LineList lines, UnaryOperator<String> fold, Work work) {
-        super(lines, line -> Lines.strip(fold.apply(line)), work);
+    ShiftIndex(LineList lines, IntFunction<String> fold, Work work) {
+        super(lines, text -> Lines.strip(fold.apply(text)), work);
         this.fold = fold;
     }
 
     @Override
-    void added(int node, String line) {
-        super.added(node, line);
-        if (node >= indent.length) {
-            indent = grow(indent, node);
-            unit = Arrays.copyOf(unit, indent.length);
-            blank = Arrays.copyOf(blank, indent.length);
+    void added(int text, int lineCount, boolean fresh) {
+        super.added(text, lineCount, fresh);
+        flags(text);
+    }
+
+    private byte flags(int text) {
+        if (text >= flagsOfText.length) {
+            indentOfText = grow(indentOfText, text);
+            flagsOfText = Arrays.copyOf(flagsOfText, indentOfText.length);
         }
-        String folded = fold.apply(line);
-        indent[node] = Lines.indent(folded);
-        unit[node] = units(folded);
-        blank[node] = indent[node] == folded.length();
+        if (flagsOfText[text] == 0) {
+            String line = fold.apply(text);
+            int blanks = Lines.indent(line);
+            work.add(blanks + 1L);
+            indentOfText[text] = blanks;
+            flagsOfText[text] = (byte) (KNOWN | units(line) | (blanks == line.length() ? BLANK : 0));
+        }
+        return flagsOfText[text];
     }
 
     /** Every place where SEARCH stands under a shift that REPLACE can follow. */
-    Hits find(List<String> search, List<String> replace, boolean firstOnly) {
-        int length = search.size();
+    Hits find(int[] search, List<String> replace, boolean firstOnly) {
+        int length = search.length;
         if (length > lines.size()) {
             return Hits.NONE;
         }
@@ -74,13 +84,20 @@ final class ShiftIndex extends LineIndex {
 
     private Hits tryRarest(Pattern pattern, Shift shift) {
         Hits hits = Hits.NONE;
-        for (int node = firstOf(pattern.key[pattern.rarest]); node != ABSENT; node = followingOf(node)) {
-            int by = indent[node] - pattern.indent[pattern.rarest];
-            int start = back(node, pattern.rarest);
-            if (start != LineList.RING && shift.allows(by) && stands(pattern, start, by, shift.units)) {
-                hits = hits.and(start, by);
-                if (hits.count() == 2) {
-                    return hits;
+        int key = pattern.key[pattern.rarest];
+        for (int text = firstText(key); text != ABSENT; text = nextText(text)) {
+            int by = indentOfText[text] - pattern.indent[pattern.rarest];
+            if (!shift.allows(by)) {
+                work.add(1);
+                continue;
+            }
+            for (int node = lines.firstEqual(text); node != LineList.RING; node = lines.nextEqual(node)) {
+                int start = back(node, pattern.rarest);
+                if (start != LineList.RING && stands(pattern, start, by, shift.units)) {
+                    hits = hits.and(start, by);
+                    if (hits.count() == 2) {
+                        return hits;
+                    }
                 }
             }
         }
@@ -95,9 +112,11 @@ final class ShiftIndex extends LineIndex {
             if (node == LineList.RING || keyOf(node) != pattern.key[i]) {
                 return false;
             }
-            if (!blank[node]) {
-                seen |= unit[node];
-                if (indent[node] - pattern.indent[i] != by || seen == (SPACES | TABS)) {
+            int text = lines.textOf(node);
+            int flags = flagsOfText[text];
+            if ((flags & BLANK) == 0) {
+                seen |= flags & (SPACES | TABS);
+                if (indentOfText[text] - pattern.indent[i] != by || seen == (SPACES | TABS)) {
                     return false;
                 }
             }
@@ -127,7 +146,9 @@ final class ShiftIndex extends LineIndex {
         int lastTabs = -1;
         for (int node = start; node != LineList.RING; node = lines.next(node), index++) {
             work.add(1);
-            int delta = indent[node] - lastIndent;
+            int text = lines.textOf(node);
+            int flags = flagsOfText[text];
+            int delta = indentOfText[text] - lastIndent;
             while (matched >= 0 && (matched == length || !pattern.continues(matched, keyOf(node), delta))) {
                 int shorter = border[matched];
                 for (int step = matched - shorter; step > 0; step--) {
@@ -137,10 +158,10 @@ final class ShiftIndex extends LineIndex {
                 matched = shorter;
             }
             matched++;
-            if (!blank[node]) {
-                lastIndent = indent[node];
-                lastSpaces = (unit[node] & SPACES) != 0 ? index : lastSpaces;
-                lastTabs = (unit[node] & TABS) != 0 ? index : lastTabs;
+            if ((flags & BLANK) == 0) {
+                lastIndent = indentOfText[text];
+                lastSpaces = (flags & SPACES) != 0 ? index : lastSpaces;
+                lastTabs = (flags & TABS) != 0 ? index : lastTabs;
             }
             if (matched == length) {
                 int by = lastIndent - pattern.indent[pattern.last];
@@ -191,20 +212,20 @@ final class ShiftIndex extends LineIndex {
         int rarest = -1;
         int last = -1;
 
-        Pattern(List<String> search) {
-            length = search.size();
+        Pattern(int[] search) {
+            length = search.length;
             key = new int[length];
             indent = new int[length];
             before = new int[length];
             boolean all = true;
             for (int i = 0; i < length && all; i++) {
-                String folded = fold.apply(search.get(i));
-                key[i] = key(search.get(i));
+                byte flags = flags(search[i]);
+                key[i] = key(search[i]);
                 all = key[i] != ABSENT;
                 before[i] = last;
-                indent[i] = Lines.indent(folded);
-                if (all && indent[i] < folded.length()) {
-                    units |= units(folded);
+                indent[i] = indentOfText[search[i]];
+                if (all && (flags & BLANK) == 0) {
+                    units |= flags & (SPACES | TABS);
                     last = i;
                     if (rarest < 0 || count(key[i]) < count(key[rarest])) {
                         rarest = i;
