@@ -7,6 +7,8 @@ import java.util.Objects;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.harnesslearning.contracts.json.Json;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
@@ -14,6 +16,8 @@ import tools.jackson.databind.JsonNode;
 final class Frames {
     /** Longest frame in bytes; a container that announces more is closed. */
     static final int MAX_BYTES = 16 << 20;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Frames.class);
 
     private Frames() {}
 
@@ -79,6 +83,7 @@ final class Frames {
         private final LinkedBlockingQueue<byte[]> queue = new LinkedBlockingQueue<>();
         private byte[] current = END;
         private int position;
+        private boolean adopted;
 
         /** Queues bytes to be sent. */
         void send(byte[] bytes) {
@@ -93,6 +98,11 @@ final class Frames {
 
         @Override
         public int read(byte[] target, int offset, int length) throws IOException {
+            if (!adopted) {
+                // docker-java's own thread: it fails when the container ends before this stream, as any may.
+                Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> LOG.debug("standard input", e));
+                adopted = true;
+            }
             try {
                 while (position == current.length) {
                     byte[] next = queue.take();

@@ -1,0 +1,116 @@
+package org.harnesslearning.executor;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.UUID;
+import org.harnesslearning.contracts.model.ModelApi;
+import org.harnesslearning.contracts.web.InternalClients;
+import org.harnesslearning.contracts.web.InternalWeb;
+import org.harnesslearning.executor.broker.BrokerSettings;
+import org.harnesslearning.executor.broker.ModelBroker;
+import org.harnesslearning.executor.check.HarnessChecker;
+import org.harnesslearning.executor.execution.ExecutionSettings;
+import org.harnesslearning.executor.execution.Executions;
+import org.harnesslearning.executor.sandbox.DockerEngine;
+import org.harnesslearning.executor.sandbox.DockerSandboxes;
+import org.harnesslearning.executor.sandbox.ImageBuild;
+import org.harnesslearning.executor.sandbox.SandboxSettings;
+import org.harnesslearning.executor.sandbox.Sandboxes;
+import org.harnesslearning.store.execution.ExecutionStoreConfiguration;
+import org.harnesslearning.store.execution.ModelCalls;
+import org.harnesslearning.store.execution.QuestionResults;
+import org.harnesslearning.store.execution.RunBudgets;
+import org.harnesslearning.tasks.ScorerFactory;
+import org.harnesslearning.tasks.Scorers;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+
+/** harness-executor: runs harnesses in Docker sandboxes against the solver, scores and stores what they answer. */
+@SpringBootApplication
+@Import({InternalWeb.class, ExecutionStoreConfiguration.class})
+@EnableConfigurationProperties({SandboxSettings.class, BrokerSettings.class, ExecutionSettings.class})
+public class ExecutorApplication {
+    /** Starts the service; {@code spring.config.name} is {@code harness-executor} unless it is given. */
+    public static void main(String[] args) {
+        if (System.getProperty("spring.config.name") == null) {
+            System.setProperty("spring.config.name", "harness-executor");
+        }
+        SpringApplication.run(ExecutorApplication.class, args);
+    }
+
+    @Bean
+    Clock clock() {
+        return Clock.systemUTC();
+    }
+
+    @Bean
+    DockerEngine dockerEngine(SandboxSettings settings, Clock clock) {
+        return DockerEngine.connect(settings, clock);
+    }
+
+    @Bean
+    DockerSandboxes sandboxes(DockerEngine engine, SandboxSettings settings, MeterRegistry metrics) {
+        String image = ImageBuild.resolve(
+                engine,
+                settings.image(),
+                Path.of(settings.imageBuild()),
+                settings.imageBuildTimeout(),
+                "executor.sandbox.image");
+        Gauge.builder("executor.containers", engine, DockerEngine::containers)
+                .description("Containers started and not removed yet")
+                .register(metrics);
+        return new DockerSandboxes(engine, image, settings);
+    }
+
+    @Bean
+    HealthIndicator docker(DockerEngine engine) {
+        return () -> engine.healthy() ? Health.up().build() : Health.down().build();
+    }
+
+    @Bean
+    Scorers scorers(ObjectProvider<ScorerFactory> factories) {
+        Scorers scorers = Scorers.own();
+        for (ScorerFactory factory : factories) {
+            scorers = scorers.with(factory);
+        }
+        return scorers;
+    }
+
+    @Bean
+    ModelBroker modelBroker(
+            @Value("${platform.solver-url}") URI solver,
+            @Value("${platform.internal-secret:}") String secret,
+            ModelCalls calls,
+            RunBudgets budgets,
+            BrokerSettings settings,
+            Clock clock) {
+        ModelApi model = InternalClients.create(ModelApi.class, solver, secret, settings.callTimeout());
+        return new ModelBroker(model, calls, budgets, settings, clock, UUID::randomUUID);
+    }
+
+    @Bean
+    Executions executions(
+            Sandboxes sandboxes,
+            ModelBroker broker,
+            QuestionResults results,
+            RunBudgets budgets,
+            Scorers scorers,
+            ExecutionSettings settings) {
+        return new Executions(sandboxes, broker, results, budgets, scorers, settings);
+    }
+
+    @Bean
+    HarnessChecker harnessChecker(Sandboxes sandboxes) {
+        return new HarnessChecker(sandboxes);
+    }
+}

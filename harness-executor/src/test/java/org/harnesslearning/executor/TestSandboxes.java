@@ -1,0 +1,101 @@
+package org.harnesslearning.executor;
+
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.core.DefaultDockerClientConfig;
+import com.github.dockerjava.core.DockerClientImpl;
+import com.github.dockerjava.zerodep.ZerodepDockerHttpClient;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.harnesslearning.executor.sandbox.DockerEngine;
+import org.harnesslearning.executor.sandbox.DockerSandboxes;
+import org.harnesslearning.executor.sandbox.ImageBuild;
+import org.harnesslearning.executor.sandbox.SandboxSettings;
+import org.harnesslearning.testing.SharedData;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+
+/** Real sandboxes for a test class, under an owner label of its own, so that what it leaves behind can be told. */
+public final class TestSandboxes implements AutoCloseable {
+    /** The script that builds the image. */
+    public static final Path IMAGE_BUILD = SharedData.root().resolve("harness-executor/sandbox-image/build.sh");
+
+    private static final DockerClient DOCKER = docker();
+    private final SandboxSettings settings;
+    private final DockerEngine engine;
+    private final String image;
+    private final DockerSandboxes sandboxes;
+
+    public TestSandboxes(Map<String, Object> changes) {
+        settings = settings(changes);
+        engine = DockerEngine.connect(settings, Clock.systemUTC());
+        image = ImageBuild.resolve(engine, null, IMAGE_BUILD, Duration.ofMinutes(15), "executor.sandbox.image");
+        sandboxes = new DockerSandboxes(engine, image, settings);
+    }
+
+    /** Settings as a service reads them, with an owner of their own. */
+    public static SandboxSettings settings(Map<String, Object> changes) {
+        Map<String, Object> properties = new HashMap<>(changes);
+        properties.putIfAbsent("executor.sandbox.owner", "test-" + UUID.randomUUID());
+        return new Binder(new MapConfigurationPropertySource(properties))
+                .bindOrCreate("executor.sandbox", SandboxSettings.class);
+    }
+
+    private static DockerClient docker() {
+        DefaultDockerClientConfig config =
+                DefaultDockerClientConfig.createDefaultConfigBuilder().build();
+        return DockerClientImpl.getInstance(
+                config,
+                new ZerodepDockerHttpClient.Builder()
+                        .dockerHost(config.getDockerHost())
+                        .build());
+    }
+
+    /** A client for the test's own questions to the engine. */
+    public static DockerClient client() {
+        return DOCKER;
+    }
+
+    public DockerEngine engine() {
+        return engine;
+    }
+
+    public String image() {
+        return image;
+    }
+
+    public DockerSandboxes sandboxes() {
+        return sandboxes;
+    }
+
+    public SandboxSettings settings() {
+        return settings;
+    }
+
+    /** Ids of all containers, running or not, of an owner. */
+    public static List<String> containersOf(String owner) {
+        return DOCKER
+                .listContainersCmd()
+                .withShowAll(true)
+                .withLabelFilter(Map.of("org.harnesslearning.owner", owner))
+                .exec()
+                .stream()
+                .map(container -> container.getId())
+                .toList();
+    }
+
+    /** Ids of all containers of these sandboxes. */
+    public List<String> containers() {
+        return containersOf(settings.owner());
+    }
+
+    @Override
+    public void close() {
+        sandboxes.close();
+        engine.close();
+    }
+}

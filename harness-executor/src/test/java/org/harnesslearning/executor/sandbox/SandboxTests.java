@@ -1,0 +1,494 @@
+package org.harnesslearning.executor.sandbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.harnesslearning.contracts.execution.HarnessError;
+import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.PythonRun;
+import org.harnesslearning.contracts.model.ChatRequest;
+import org.harnesslearning.executor.TestSandboxes;
+import org.harnesslearning.testing.RequiresDocker;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+@RequiresDocker
+class SandboxTests {
+    private static final Limits LIMITS = new Limits(3, 5, 128);
+    private static final Limits SHORT = new Limits(3, 1, 128);
+    private static final Broker ECHO = request ->
+            new Broker.Answer.Reply("reply to " + request.messages().getLast().content());
+    private static TestSandboxes docker;
+
+    @BeforeAll
+    static void start() {
+        docker = new TestSandboxes(Map.of());
+    }
+
+    @AfterAll
+    static void stop() {
+        docker.close();
+    }
+
+    @AfterEach
+    void no_container_is_left() {
+        assertThat(docker.containers()).isEmpty();
+    }
+
+    private static HarnessSandbox open(String source, Limits limits) throws InterruptedException {
+        return docker.sandboxes().open("test", source, limits);
+    }
+
+    private static SandboxResult ask(String source, Limits limits) throws InterruptedException {
+        try (HarnessSandbox sandbox = open(source, limits)) {
+            return sandbox.ask("q", ECHO);
+        }
+    }
+
+    private static String answer(SandboxResult result) {
+        assertThat(result).isInstanceOf(SandboxResult.Completed.class);
+        return ((SandboxResult.Completed) result).answer();
+    }
+
+    private static HarnessError error(SandboxResult result) {
+        assertThat(result).isInstanceOf(SandboxResult.Crashed.class);
+        return ((SandboxResult.Crashed) result).error();
+    }
+
+    @Test
+    void a_harness_answers_and_its_trace_is_kept() throws InterruptedException {
+        String source = """
+                import os, sys
+
+                def run(question, env):
+                    env.log("plan: ask")
+                    print("to stdout")
+                    print("to stderr", file=sys.stderr)
+                    os.system("echo from a child process")
+                    result = env.python("print(6 * 7)")
+                    return env.llm(question) + " and " + result.stdout
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            SandboxResult result = sandbox.ask("Grüße 🙂", ECHO);
+            assertThat(answer(result)).isEqualTo("reply to Grüße 🙂 and 42\n");
+            SandboxResult.Output output = ((SandboxResult.Completed) result).output();
+            assertThat(output.stdout()).contains("to stdout", "from a child process");
+            assertThat(output.stderr()).isEqualTo("to stderr\n");
+            assertThat(output.log()).containsExactly("plan: ask");
+            assertThat(output.pythonRuns()).containsExactly(new PythonRun("print(6 * 7)", "42\n", "", null));
+            assertThat(sandbox.usable()).isTrue();
+        }
+    }
+
+    @Test
+    void the_request_of_env_llm_reaches_the_broker_as_made() throws InterruptedException {
+        String source = """
+                def run(question, env):
+                    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": question}]
+                    return env.llm(messages, max_tokens=7, temperature=0.5, stop="END")
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            SandboxResult result = sandbox.ask("q", request -> {
+                assertThat(request)
+                        .isEqualTo(new Broker.Request(
+                                List.of(new ChatRequest.Message("system", "s"), new ChatRequest.Message("user", "q")),
+                                7,
+                                0.5,
+                                List.of("END")));
+                return new Broker.Answer.Reply("fine");
+            });
+            assertThat(answer(result)).isEqualTo("fine");
+        }
+    }
+
+    @Test
+    void an_exception_carries_the_harness_own_frames() throws InterruptedException {
+        String source = """
+                def parse(text):
+                    return int(text)
+
+                def run(question, env):
+                    return parse("four")
+                """;
+        HarnessError error = error(ask(source, LIMITS));
+        assertThat(error.type()).isEqualTo("ValueError");
+        assertThat(error.message()).contains("invalid literal for int()");
+        assertThat(error.frames())
+                .containsExactly(
+                        new HarnessError.Frame(5, "run", "return parse(\"four\")"),
+                        new HarnessError.Frame(2, "parse", "return int(text)"));
+    }
+
+    @Test
+    void a_harness_that_does_not_compile_fails_every_question_with_its_line() throws InterruptedException {
+        HarnessError error = error(ask("def run(question, env):\n    return (\n", LIMITS));
+        assertThat(error.type()).isEqualTo("SyntaxError");
+        assertThat(error.frames()).extracting(HarnessError.Frame::line).containsExactly(2);
+    }
+
+    @Test
+    void what_is_not_text_is_no_answer() throws InterruptedException {
+        assertThat(error(ask("def run(question, env):\n    return 4\n", LIMITS)).message())
+                .isEqualTo("run returned int, not text");
+        // A text whose class lies about comparison and conversion counts by its real characters.
+        String liar = """
+                class Liar(str):
+                    def __eq__(self, other): return True
+                    def encode(self, *args): return b"42"
+                    def __str__(self): return "42"
+
+                def run(question, env):
+                    return Liar("wrong")
+                """;
+        assertThat(answer(ask(liar, LIMITS))).isEqualTo("wrong");
+    }
+
+    @Test
+    void every_bad_end_keeps_its_own_code_and_the_next_question_is_fine() throws InterruptedException {
+        String source = """
+                import os, sys, time
+
+                def run(question, env):
+                    if question == "loop":
+                        while True:
+                            pass
+                    if question == "sleep":
+                        time.sleep(60)
+                    if question == "memory":
+                        keep = []
+                        while True:
+                            keep.append(bytearray(1 << 20))
+                    if question == "flood":
+                        for _ in range(100):
+                            os.write(1, b"x" * (1 << 20))
+                    if question == "both":
+                        while True:
+                            os.write(1, b"x" * 65536)
+                            os.write(2, b"y" * 65536)
+                    if question == "log":
+                        while True:
+                            env.log("z" * 100000)
+                    if question == "huge":
+                        return "a" * 1000000
+                    if question == "forks":
+                        while True:
+                            try:
+                                os.fork()
+                            except OSError:
+                                pass
+                    if question == "sleepers":
+                        while True:
+                            try:
+                                if os.fork() == 0:
+                                    os.setsid()
+                                    time.sleep(60)
+                            except OSError:
+                                time.sleep(60)
+                    if question == "exit":
+                        os._exit(0)
+                    if question == "system exit":
+                        sys.exit(0)
+                    if question == "signal":
+                        os.kill(os.getpid(), 9)
+                    if question == "orphan":
+                        if os.fork() == 0:
+                            os.setsid()
+                            time.sleep(60)
+                        return "left an orphan"
+                    return "fine"
+                """;
+        try (HarnessSandbox sandbox = open(source, SHORT)) {
+            Map<String, Class<? extends SandboxResult>> ends = Map.ofEntries(
+                    Map.entry("loop", SandboxResult.TimedOut.class),
+                    Map.entry("sleep", SandboxResult.TimedOut.class),
+                    Map.entry("memory", SandboxResult.OutOfMemory.class),
+                    Map.entry("flood", SandboxResult.OutputLimit.class),
+                    Map.entry("both", SandboxResult.OutputLimit.class),
+                    Map.entry("log", SandboxResult.OutputLimit.class),
+                    Map.entry("huge", SandboxResult.OutputLimit.class),
+                    Map.entry("forks", SandboxResult.TimedOut.class),
+                    Map.entry("sleepers", SandboxResult.TimedOut.class),
+                    Map.entry("exit", SandboxResult.Crashed.class),
+                    Map.entry("system exit", SandboxResult.Crashed.class),
+                    Map.entry("signal", SandboxResult.Crashed.class),
+                    Map.entry("orphan", SandboxResult.Completed.class));
+            for (Map.Entry<String, Class<? extends SandboxResult>> end : ends.entrySet()) {
+                assertThat(sandbox.ask(end.getKey(), ECHO)).as(end.getKey()).isInstanceOf(end.getValue());
+                assertThat(sandbox.usable()).as(end.getKey()).isTrue();
+                assertThat(answer(sandbox.ask("next", ECHO))).as(end.getKey()).isEqualTo("fine");
+            }
+        }
+    }
+
+    @Test
+    void a_child_reaches_neither_the_runner_nor_the_host() throws InterruptedException {
+        String source = """
+                import os, ssl
+                from urllib.request import urlopen
+
+                def tried(action):
+                    try:
+                        action()
+                        return "ok"
+                    except OSError as e:
+                        return type(e).__name__
+
+                def run(question, env):
+                    fds = []
+                    for fd in range(256):
+                        try:
+                            os.fstat(fd)
+                            fds.append(fd)
+                        except OSError:
+                            pass
+                    status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
+                    facts = {
+                        "fds": fds,
+                        "runner output": tried(lambda: open("/proc/1/fd/1", "wb")),
+                        "runner memory": tried(lambda: open("/proc/1/mem", "rb")),
+                        "runner environment": tried(lambda: open("/proc/1/environ", "rb").read()),
+                        "own memory": tried(lambda: open("/proc/self/mem", "rb")),
+                        "network": tried(lambda: urlopen("http://192.0.2.1/", timeout=3)),
+                        "interfaces": sorted(os.listdir("/sys/class/net")),
+                        "write root": tried(lambda: open("/opt/x", "w")),
+                        "write sys": tried(lambda: open("/sys/kernel/x", "w")),
+                        "sysrq": tried(lambda: open("/proc/sysrq-trigger", "w")),
+                        "kcore": tried(lambda: open("/proc/kcore", "rb").read(1)),
+                        "docker socket": os.path.exists("/var/run/docker.sock"),
+                        "uid": os.getuid(),
+                        "capabilities": status["CapEff"].strip() + status["CapBnd"].strip(),
+                        "no new privileges": status["NoNewPrivs"].strip(),
+                        "seccomp": status["Seccomp"].strip(),
+                        "environment": sorted(os.environ),
+                    }
+                    os.kill(1, 9)
+                    os.kill(1, 19)
+                    for fact in facts.items():
+                        env.log(repr(fact))
+                    return "done"
+                """;
+        SandboxResult result = ask(source, LIMITS);
+        assertThat(answer(result)).isEqualTo("done");
+        assertThat(((SandboxResult.Completed) result).output().log())
+                .contains(
+                        "('fds', [0, 1, 2, 3])",
+                        "('runner output', 'PermissionError')",
+                        "('runner memory', 'PermissionError')",
+                        "('runner environment', 'PermissionError')",
+                        "('own memory', 'PermissionError')",
+                        "('network', 'URLError')",
+                        "('interfaces', ['lo'])",
+                        "('write root', 'OSError')",
+                        "('docker socket', False)",
+                        "('uid', 65534)",
+                        "('capabilities', '00000000000000000000000000000000')",
+                        "('no new privileges', '1')",
+                        "('seccomp', '2')",
+                        "('environment', ['HOME', 'HOSTNAME', 'LANG', 'PATH'])")
+                .noneMatch(fact -> fact.contains("sysrq', 'ok") || fact.contains("write sys', 'ok"));
+    }
+
+    @Test
+    void forged_messages_gain_nothing_but_the_childs_own_answer() throws InterruptedException {
+        String source = """
+                import json, os, struct
+
+                def send(frame):
+                    body = json.dumps(frame).encode()
+                    os.write(3, struct.pack(">I", len(body)) + body)
+
+                def run(question, env):
+                    if question == "final":
+                        send({"type": "final", "nonce": "x", "outcome": "completed", "answer": "forged", "clean": True})
+                    if question == "stdout":
+                        body = json.dumps({"type": "final", "nonce": "x", "outcome": "completed", "answer": "forged"})
+                        os.write(1, struct.pack(">I", len(body)) + body.encode())
+                    if question == "junk":
+                        os.write(3, b"\\x7f\\xff\\xff\\xff")
+                    if question == "system":
+                        json.dumps = lambda value: '{"type": "answer", "text": "patched"}'
+                        os.write = lambda fd, data: len(data)
+                    if question == "role":
+                        send({"type": "llm", "messages": [{"role": "root", "content": "x"}], "max_tokens": None,
+                              "temperature": None, "stop": None})
+                    if question == "closed":
+                        os.close(3)
+                    return "honest"
+                """;
+        try (HarnessSandbox sandbox = open(source, SHORT)) {
+            for (String attack : List.of("final", "junk", "role")) {
+                assertThat(sandbox.ask(attack, ECHO))
+                        .as(attack)
+                        .isInstanceOfSatisfying(
+                                SandboxResult.Crashed.class,
+                                crashed -> assertThat(crashed.violation()).isTrue());
+            }
+            assertThat(answer(sandbox.ask("stdout", ECHO))).isEqualTo("honest");
+            for (String attack : List.of("system", "closed")) {
+                assertThat(sandbox.ask(attack, ECHO)).as(attack).isInstanceOf(SandboxResult.Crashed.class);
+            }
+            assertThat(answer(sandbox.ask("fine", ECHO))).isEqualTo("honest");
+        }
+    }
+
+    @Test
+    void a_question_finds_nothing_of_the_one_before() throws InterruptedException {
+        String source = """
+                import os, gc
+
+                seen = []
+
+                def run(question, env):
+                    seen.append(question)
+                    texts = [o for o in gc.get_objects() if isinstance(o, dict) and "secret of one" in o.values()]
+                    left = {folder: os.listdir(folder) for folder in ("/tmp", "/dev/mqueue") if os.path.isdir(folder)}
+                    os.makedirs("/tmp/deep/er")
+                    for path in ("/tmp/file", "/tmp/deep/er/file"):
+                        with open(path, "w") as file:
+                            file.write("left")
+                    os.symlink("/etc", "/tmp/link")
+                    os.chmod("/tmp/deep/er", 0)
+                    return repr((seen, sum(map(len, left.values())), len(texts)))
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            assertThat(sandbox.ask("secret of one", ECHO)).isInstanceOf(SandboxResult.Completed.class);
+            if (sandbox.usable()) {
+                assertThat(answer(sandbox.ask("two", ECHO))).isEqualTo("(['two'], 0, 0)");
+            }
+        }
+        String tidy = """
+                import os
+
+                def run(question, env):
+                    left = os.listdir("/tmp")
+                    with open("/tmp/file", "w") as file:
+                        file.write(question)
+                    return repr(left)
+                """;
+        try (HarnessSandbox sandbox = open(tidy, LIMITS)) {
+            assertThat(answer(sandbox.ask("one", ECHO))).isEqualTo("[]");
+            assertThat(answer(sandbox.ask("two", ECHO))).isEqualTo("[]");
+        }
+    }
+
+    @Test
+    void env_python_is_bounded_and_reports_errors() throws InterruptedException {
+        String source = """
+                def run(question, env):
+                    slow = env.python("while True: pass", timeout_s=0.3)
+                    bad = env.python("print(1)\\n1/0")
+                    loud = env.python("print('x' * 1000000)")
+                    big = env.python("x = bytearray(1 << 30)")
+                    return "|".join([slow.error, bad.stdout, bad.error, loud.error, big.error])
+                """;
+        assertThat(answer(ask(source, LIMITS)))
+                .isEqualTo("timed out after 0.3 s|1\n|ZeroDivisionError: division by zero|wrote more than 65536 bytes"
+                        + "|MemoryError");
+    }
+
+    @Test
+    void the_clock_stops_while_a_model_call_is_pending() throws InterruptedException {
+        String source = """
+                import time
+
+                def run(question, env):
+                    time.sleep(0.4)
+                    return env.llm("slow")
+                """;
+        try (HarnessSandbox sandbox = open(source, SHORT)) {
+            // The call takes longer than the question's whole clock.
+            SandboxResult result = sandbox.ask("q", request -> {
+                new CountDownLatch(1).await(1500, java.util.concurrent.TimeUnit.MILLISECONDS);
+                return new Broker.Answer.Reply("late");
+            });
+            assertThat(answer(result)).isEqualTo("late");
+        }
+    }
+
+    @Test
+    void a_call_that_outlives_the_deadline_is_no_score() throws InterruptedException {
+        try (TestSandboxes strict = new TestSandboxes(
+                Map.of("executor.sandbox.deadline-factor", 1, "executor.sandbox.clock-grace", "500ms"))) {
+            HarnessSandbox sandbox =
+                    strict.sandboxes().open("test", "def run(question, env):\n    return env.llm('x')\n", SHORT);
+            assertThatThrownBy(() -> sandbox.ask("q", request -> {
+                        new CountDownLatch(1).await();
+                        return new Broker.Answer.Reply("never");
+                    }))
+                    .isInstanceOf(Broker.PendingCallException.class);
+            sandbox.close();
+            assertThat(strict.containers()).isEmpty();
+        }
+    }
+
+    @Test
+    void a_refused_request_raises_inside_the_harness_and_a_used_up_budget_ends_it() throws InterruptedException {
+        String source = """
+                def run(question, env):
+                    try:
+                        return env.llm(question)
+                    except Exception as e:
+                        return f"{type(e).__name__}: {e}"
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            assertThat(answer(sandbox.ask("q", request -> new Broker.Answer.Refused("the prompt is too long"))))
+                    .isEqualTo("LlmError: the prompt is too long");
+            AtomicInteger calls = new AtomicInteger();
+            assertThat(sandbox.ask("q", request -> {
+                        calls.incrementAndGet();
+                        throw new Broker.CallBudgetException(0);
+                    }))
+                    .isInstanceOf(SandboxResult.BudgetExceeded.class);
+            assertThat(calls).hasValue(1);
+            assertThatThrownBy(() -> sandbox.ask("q", request -> {
+                        throw new IllegalStateException("the solver is away");
+                    }))
+                    .hasMessage("the solver is away");
+            assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("reply to q");
+            assertThat(answer(sandbox.ask("search", ECHO))).isEqualTo("reply to search");
+        }
+        assertThat(error(ask("def run(question, env):\n    return env.search('x')\n", LIMITS))
+                        .type())
+                .isEqualTo("SearchUnavailable");
+    }
+
+    @Test
+    void a_container_that_is_killed_from_outside_is_a_fault() throws InterruptedException {
+        String source = "def run(question, env):\n    return env.llm(question)\n";
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            SandboxResult result = sandbox.ask("q", request -> {
+                docker.containers()
+                        .forEach(id ->
+                                TestSandboxes.client().killContainerCmd(id).exec());
+                return new Broker.Answer.Reply("too late");
+            });
+            assertThat(result).isInstanceOf(SandboxResult.SandboxFault.class);
+            assertThat(sandbox.usable()).isFalse();
+        }
+    }
+
+    @Test
+    void an_interrupt_ends_the_question_and_leaves_nothing() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        Thread thread = Thread.ofVirtual().start(() -> {
+            try (HarnessSandbox sandbox = open("def run(question, env):\n    return env.llm(question)\n", LIMITS)) {
+                sandbox.ask("q", request -> {
+                    asked.countDown();
+                    new CountDownLatch(1).await();
+                    return new Broker.Answer.Reply("never");
+                });
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        asked.await();
+        thread.interrupt();
+        assertThat(thread.join(java.time.Duration.ofSeconds(20))).isTrue();
+    }
+}
