@@ -28,7 +28,7 @@ final class JsonValues {
         try {
             JsonNode node = MAPPER.readTree(text);
             return node == null || node.isMissingNode() ? null : node;
-        } catch (JacksonException e) {
+        } catch (JacksonException | NumberFormatException e) {
             return null;
         }
     }
