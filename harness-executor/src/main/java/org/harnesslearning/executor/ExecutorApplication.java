@@ -40,11 +40,9 @@ import org.springframework.context.annotation.Import;
 @Import({InternalWeb.class, ExecutionStoreConfiguration.class})
 @EnableConfigurationProperties({SandboxSettings.class, BrokerSettings.class, ExecutionSettings.class})
 public class ExecutorApplication {
-    /** Starts the service; {@code spring.config.name} is {@code harness-executor} unless it is given. */
+    /** Starts the service with its own configuration name, so that several services can share one class path. */
     public static void main(String[] args) {
-        if (System.getProperty("spring.config.name") == null) {
-            System.setProperty("spring.config.name", "harness-executor");
-        }
+        System.setProperty("spring.config.name", "harness-executor");
         SpringApplication.run(ExecutorApplication.class, args);
     }
 

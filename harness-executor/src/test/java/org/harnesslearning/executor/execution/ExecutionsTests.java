@@ -467,6 +467,7 @@ class ExecutionsTests {
                 "flood", QuestionCode.OUTPUT_LIMIT,
                 "junk", QuestionCode.SANDBOX_VIOLATION,
                 "error", QuestionCode.ERROR,
+                "runner", QuestionCode.SANDBOX_VIOLATION,
                 "nul", QuestionCode.OK,
                 "good", QuestionCode.OK);
         List<Item> items = expected.keySet().stream()

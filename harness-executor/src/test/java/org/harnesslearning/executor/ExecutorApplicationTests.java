@@ -1,0 +1,110 @@
+package org.harnesslearning.executor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.execution.CheckRequest;
+import org.harnesslearning.contracts.execution.CheckResult;
+import org.harnesslearning.contracts.execution.ExecutionRequest;
+import org.harnesslearning.contracts.execution.ExecutionStatus;
+import org.harnesslearning.contracts.execution.ExecutorApi;
+import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SolverSettings;
+import org.harnesslearning.contracts.task.Item;
+import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.contracts.web.InternalClients;
+import org.harnesslearning.executor.sandbox.DockerUnavailableException;
+import org.harnesslearning.store.execution.RunBudgets;
+import org.harnesslearning.tasks.Scorers;
+import org.harnesslearning.testing.RequiresDocker;
+import org.harnesslearning.testing.RequiresPostgres;
+import org.harnesslearning.testing.TestPostgres;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+
+@RequiresPostgres
+class ExecutorApplicationTests {
+    private static ConfigurableApplicationContext start(String... more) {
+        String[] common = {
+            "--spring.config.name=harness-executor",
+            "--server.port=0",
+            "--platform.internal-secret=secret",
+            "--spring.datasource.url=" + TestPostgres.jdbcUrl(TestPostgres.createDatabase()),
+            "--spring.datasource.username=postgres",
+            "--executor.sandbox.image-build=" + TestSandboxes.IMAGE_BUILD
+        };
+        String[] all = java.util.stream.Stream.of(common, more)
+                .flatMap(java.util.Arrays::stream)
+                .toArray(String[]::new);
+        return new SpringApplicationBuilder(ExecutorApplication.class).run(all);
+    }
+
+    @Test
+    @RequiresDocker
+    void serves_executions_and_checks_to_callers_with_the_secret() throws Exception {
+        String owner = "test-" + UUID.randomUUID();
+        try (ScriptedModel model = new ScriptedModel(request -> "4");
+                HttpClient http = HttpClient.newHttpClient();
+                ConfigurableApplicationContext executor =
+                        start("--executor.sandbox.owner=" + owner, "--platform.solver-url=" + model.url())) {
+            URI base =
+                    URI.create("http://127.0.0.1:" + executor.getEnvironment().getProperty("local.server.port"));
+            ExecutorApi api = InternalClients.create(ExecutorApi.class, base, "secret", Duration.ofSeconds(60));
+            executor.getBean(RunBudgets.class).open("adp_1", 10, 10_000, null);
+            SolverSettings solver = SolverSettings.greedy("scripted");
+            ExecutionRequest request = new ExecutionRequest(
+                    "adp_1/r0",
+                    "adp_1",
+                    Split.DEV,
+                    "def run(question, env):\n    return env.llm(question)\n",
+                    List.of(Item.of("2 + 2", List.of("4")), Item.of("2 + 3", List.of("5"))),
+                    0,
+                    Scorers.own().ref("exact", Map.of()),
+                    solver,
+                    solver.hash("sha256:x"),
+                    new Limits(2, 5, 64),
+                    1);
+            ExecutionStatus status = api.execute(request, 60);
+            assertThat(status.state()).isEqualTo(ExecutionStatus.State.DONE);
+            assertThat(status.results()).extracting(QuestionResult::score).containsExactly(1.0, 0.0);
+            api.cancel("unknown");
+            assertThat(api.check(new CheckRequest(request.source(), request.limits())))
+                    .isEqualTo(CheckResult.PASSED);
+
+            assertThatThrownBy(() -> InternalClients.create(ExecutorApi.class, base, "guess", Duration.ofSeconds(60))
+                            .execute(request, 0))
+                    .isInstanceOfSatisfying(
+                            PlatformException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_KEY));
+            for (String path : List.of("/livez", "/readyz", "/metrics")) {
+                assertThat(http.send(HttpRequest.newBuilder(base.resolve(path)).build(), BodyHandlers.ofString()))
+                        .as(path)
+                        .satisfies(answer -> assertThat(answer.statusCode()).isEqualTo(200));
+            }
+            String metrics = http.send(
+                            HttpRequest.newBuilder(base.resolve("/metrics")).build(), BodyHandlers.ofString())
+                    .body();
+            assertThat(metrics).contains("executor_containers 0.0");
+        }
+        assertThat(TestSandboxes.containersOf(owner)).isEmpty();
+    }
+
+    @Test
+    void refuses_to_start_without_a_docker_engine_and_says_what_to_do() {
+        assertThatThrownBy(() -> start("--executor.sandbox.docker-host=unix:///nonexistent/docker.sock"))
+                .hasStackTraceContaining(DockerUnavailableException.class.getName())
+                .hasStackTraceContaining("No Docker engine answers at unix:///nonexistent/docker.sock")
+                .hasStackTraceContaining("systemctl start docker");
+    }
+}
