@@ -1,0 +1,66 @@
+package org.harnesslearning.standalone.cli;
+
+import java.io.Console;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+
+/** Entry of the command line; the script {@code harness} calls it after it has set things up. */
+public final class HarnessCommand {
+    private static final String UP_HELP = """
+            Usage: ./harness up [options]
+
+            Starts the platform in the background: all services in one JVM, with a Postgres of its own.
+
+              --port N              port of the API (8080)
+              --host ADDRESS        address that the API listens on (127.0.0.1)
+              --set NAME=VALUE      a property of any service, see docs/configuration.md; may be repeated
+              --small               fetch qwen2.5-coder-0.5b instead of qwen2.5-coder-1.5b
+            """;
+
+    private HarnessCommand() {}
+
+    /** Runs one command and ends the process with its exit code. */
+    public static void main(String[] arguments) {
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+        Console console = System.console();
+        Surroundings surroundings =
+                new Surroundings(out, console != null && console.isTerminal(), System.getenv(), System::nanoTime);
+        System.exit(run(Arrays.asList(arguments), surroundings, System.err).value());
+    }
+
+    static ExitCode run(List<String> arguments, Surroundings surroundings, PrintStream errors) {
+        try {
+            String command = arguments.isEmpty() ? "" : arguments.getFirst();
+            List<String> options = arguments.isEmpty() ? List.of() : arguments.subList(1, arguments.size());
+            if (options.contains("--help") || options.contains("-h")) {
+                surroundings.out().print(help(command));
+                return ExitCode.DONE;
+            }
+            return switch (command) {
+                case "adapt" -> AdaptCommand.run(options, surroundings);
+                case "revise" -> ReviseCommand.run(options, surroundings);
+                case "demo" -> DemoCommand.run(options, surroundings);
+                case "status" -> StatusCommand.run(options, surroundings);
+                default -> throw CommandException.usage("unknown command '" + command + "'");
+            };
+        } catch (CommandException e) {
+            errors.println("harness: " + e.getMessage());
+            return e.code();
+        }
+    }
+
+    private static String help(String command) {
+        return switch (command) {
+            case "adapt" -> AdaptCommand.HELP;
+            case "revise" -> ReviseCommand.HELP;
+            case "demo" -> DemoCommand.HELP;
+            case "status" -> StatusCommand.HELP;
+            case "up" -> UP_HELP;
+            default -> throw CommandException.usage("unknown command '" + command + "'");
+        };
+    }
+}
