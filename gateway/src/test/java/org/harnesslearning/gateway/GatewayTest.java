@@ -253,6 +253,27 @@ class GatewayTest {
     }
 
     @Test
+    void real_answers_fit_the_document() throws Exception {
+        JsonNode document =
+                Json.mapper().readTree(send(request("/openapi.json")).body());
+        OpenApiSchemas schemas = new OpenApiSchemas(document);
+        HttpResponse<String> created = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"name\":\"checked\",\"scope\":\"read\"}")));
+        schemas.check("Key", created.body());
+        schemas.check("KeyList", send(request("/keys", ADMIN)).body());
+        schemas.check("Problem", send(request("/keys", readKey)).body());
+        schemas.check("Problem", send(request("/nothing", readKey)).body());
+        schemas.check(
+                "Problem",
+                send(request("/keys", ADMIN)
+                                .header("Content-Type", "application/json")
+                                .POST(BodyPublishers.ofString("{\"name\":\"x\",\"scope\":\"root\"}")))
+                        .body());
+        schemas.check("Health", send(request("/readyz")).body());
+    }
+
+    @Test
     void refuses_bad_key_requests_naming_the_field() throws Exception {
         HttpResponse<String> scope = send(request("/keys", ADMIN)
                 .header("Content-Type", "application/json")

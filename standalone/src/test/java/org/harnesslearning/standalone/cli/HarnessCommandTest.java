@@ -1,0 +1,340 @@
+package org.harnesslearning.standalone.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.harnesslearning.contracts.json.Json;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+
+class HarnessCommandTest {
+    private static final String SEED = "sha256:" + "0".repeat(64);
+    private static final String RESULT = "sha256:" + "1".repeat(64);
+
+    @TempDir
+    Path folder;
+
+    private ApiDouble api;
+    private String output = "";
+    private String errors = "";
+
+    @BeforeEach
+    void start() {
+        api = new ApiDouble();
+    }
+
+    @AfterEach
+    void stop() {
+        api.close();
+    }
+
+    private ExitCode run(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--url", api.url(), "--key", "hl_test"));
+        return runBare(all.toArray(String[]::new));
+    }
+
+    private ExitCode runBare(String... arguments) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        Surroundings surroundings = new Surroundings(
+                new PrintStream(out, true, StandardCharsets.UTF_8),
+                false,
+                Map.of("HARNESS_DATA", folder.toString()),
+                System::nanoTime);
+        ExitCode code = HarnessCommand.run(
+                List.of(arguments), surroundings, new PrintStream(err, true, StandardCharsets.UTF_8));
+        output = out.toString(StandardCharsets.UTF_8);
+        errors = err.toString(StandardCharsets.UTF_8);
+        return code;
+    }
+
+    private static String adaptation(String state, String more) {
+        return """
+                {"id":"adp_1","state":"%s","stop_reason":"rounds_done",
+                 "settings":{"rounds":1,"harness":{"hash":"%s"}},
+                 "progress":{"done":10,"planned":10,"unit":"solver_calls"},
+                 "links":{"self":"/adaptations/adp_1"}%s}
+                """.formatted(state, SEED, more);
+    }
+
+    private static String finished(double gain, double low, String gate) {
+        return adaptation("succeeded", """
+                ,"rounds":[{"index":1,"parent":"%s","chosen":"%s","candidates":[
+                   {"index":0,"outcome":"scored","tier":"EXACT","harness":"%s","demonstration":"program",
+                    "score":{"mean":0.83,"strict":0.8,"n":6}},
+                   {"index":1,"outcome":"invalid","code":"NO_BLOCK","message":"no block in the reply"},
+                   {"index":2,"outcome":"scored","harness":"%s","duplicate_of":{"round":1,"candidate":0},
+                    "score":{"mean":0.83,"strict":0.8,"n":6}}]}],
+                 "counts":{"attempted":3,"scored":2,"invalid":1,"infra_failure":0,"duplicates":1,
+                           "by_code":{"NO_BLOCK":1}},
+                 "result":{"harness":"%s","gate":"%s","noise":{"repeats":2,"mean_abs_diff":0.01},
+                   "held_out":{"seed":{"mean":0.1,"strict":0.1,"n":12,"ci":{"level":0.95,"low":0.0,"high":0.2}},
+                     "result":{"mean":0.9,"strict":0.9,"n":12,"ci":{"level":0.95,"low":0.7,"high":1.0}},
+                     "demonstration":{"program":{"mean":0.92,"strict":0.9,"n":12}},
+                     "gain":{"mean":%s,"ci":{"level":0.95,"low":%s,"high":0.95}}}},
+                 "recorded":false,
+                 "usage":{"repeated":0,"proposer":{"calls":3,"prompt_tokens":7000,"completion_tokens":900,"ms":60000},
+                          "solver":{"calls":40,"prompt_tokens":4000,"completion_tokens":9000,"ms":400000}}
+                """.formatted(SEED, RESULT, RESULT, RESULT, RESULT, gate, gain, low));
+    }
+
+    private void servesARun(String finishedRun) {
+        api.on("POST /adapt", 202, adaptation("queued", ""))
+                .on("GET /adaptations/adp_1/events", 200, """
+                        id: 1
+                        event: state
+                        data: {"state":"running"}
+
+                        id: 2
+                        event: progress
+                        data: {"progress":{"done":5,"planned":10,"unit":"solver_calls"}}
+
+                        """)
+                .on("GET /adaptations/adp_1/events", 200, """
+                        id: 3
+                        event: candidate.finished
+                        data: {"rounds":[{"index":1,"candidates":[{"index":1,"outcome":"invalid","code":"NO_BLOCK"}]}]}
+
+                        : heartbeat
+
+                        id: 4
+                        event: finished
+                        data: {"state":"succeeded"}
+
+                        """)
+                .on("GET /adaptations/adp_1", 200, finishedRun)
+                .on(
+                        "GET /adaptations/adp_1/rounds/1/candidates/0",
+                        200,
+                        "{\"index\":0,\"diff\":\"--- a\\n+++ b\\n-old line\\n+new line\\n\",\"similarity\":0.95}")
+                .on(
+                        "GET /harnesses/" + RESULT,
+                        200,
+                        "{\"hash\":\"" + RESULT + "\",\"source\":\"def run(q, e): pass\\n\"}");
+    }
+
+    @Test
+    void adapt_follows_a_broken_stream_and_writes_the_result() throws Exception {
+        servesARun(finished(0.8, 0.6, "none"));
+        Path harness = Files.writeString(folder.resolve("a.py"), "def run(question, env):\n    return ''\n");
+        Path out = folder.resolve("sub/b.py");
+
+        ExitCode code = run(
+                "adapt",
+                "--task",
+                "chain_sum",
+                "--task-seed",
+                "7",
+                "--harness",
+                harness.toString(),
+                "--out",
+                out.toString(),
+                "--rounds",
+                "1",
+                "--candidates=3",
+                "--dev",
+                "6",
+                "--model",
+                "m",
+                "--min-gain",
+                "0.1");
+
+        assertThat(code).as(errors).isEqualTo(ExitCode.DONE);
+        assertThat(out).hasContent("def run(q, e): pass\n");
+        JsonNode body =
+                Json.mapper().readTree(api.seen("POST /adapt").getFirst().body());
+        assertThat(body).isEqualTo(Json.mapper().readTree("""
+                                        {"task":{"reasoning_gym":{"family":"chain_sum","seed":7}},
+                                         "harness":{"source":"def run(question, env):\\n    return ''\\n"},
+                                         "splits":{"dev":6},"candidates":3,"proposer":{"model":"m"},
+                                         "solver":{"model":"m"},"rounds":1,"gate":{"min_gain":0.1}}
+                                        """));
+        assertThat(api.seen("POST /adapt").getFirst().key()).isEqualTo("Bearer hl_test");
+        assertThat(api.seen("GET /adaptations/adp_1/events"))
+                .extracting(ApiDouble.Seen::lastEventId)
+                .containsExactly("null", "2");
+        assertThat(output)
+                .contains("round 1, candidate 1: invalid, NO_BLOCK")
+                .contains("IMPROVED: the result gains +0.80")
+                .contains("starting harness", "demonstration program", "A/A noise")
+                .contains("[0.60, 0.95] 95 %")
+                .contains("similarity 0.95; that is close to a copy")
+                .contains("+new line")
+                .contains("3 attempted = 2 scored + 1 invalid + 0 infrastructure failures; 1 duplicates")
+                .contains("7000", "9000");
+    }
+
+    @Test
+    void a_run_without_gain_is_called_not_improved() {
+        servesARun(finished(0.0, -0.1, "none"));
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.DONE);
+        assertThat(output).contains("NOT IMPROVED");
+    }
+
+    @Test
+    void a_gain_that_may_be_chance_is_called_unclear() {
+        servesARun(finished(0.1, -0.1, "none"));
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.DONE);
+        assertThat(output).contains("UNCLEAR");
+    }
+
+    @Test
+    void a_failed_gate_is_an_exit_code() {
+        servesARun(finished(0.8, 0.6, "failed"));
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.GATE_FAILED);
+    }
+
+    @Test
+    void a_failed_run_is_an_exit_code_with_its_reason() {
+        servesARun(adaptation("failed", ",\"message\":\"the solver is away\""));
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.FAILED);
+        assertThat(output).contains("The run failed: the solver is away");
+    }
+
+    @Test
+    void json_output_is_the_resource_alone() {
+        servesARun(finished(0.8, 0.6, "none"));
+        assertThat(run("adapt", "--task", "chain_sum", "--json")).isEqualTo(ExitCode.DONE);
+        assertThat(Json.mapper().readTree(output).path("id").stringValue()).isEqualTo("adp_1");
+    }
+
+    @Test
+    void own_items_are_uploaded_first() throws Exception {
+        servesARun(finished(0.8, 0.6, "none"));
+        api.on("POST /tasks", 201, "{\"id\":\"tsk_9\"}");
+        Path items = Files.writeString(
+                folder.resolve("t.jsonl"),
+                "{\"question\":\"1+1\",\"answer\":\"2\"}\n\n{\"question\":\"2+2\",\"answer\":[\"4\"],\"split\":\"dev\"}\n");
+        assertThat(run("adapt", "--task", items.toString(), "--scorer", "numeric"))
+                .isEqualTo(ExitCode.DONE);
+        JsonNode upload =
+                Json.mapper().readTree(api.seen("POST /tasks").getFirst().body());
+        assertThat(upload.path("scorer").stringValue()).isEqualTo("numeric");
+        assertThat(upload.path("items").size()).isEqualTo(2);
+        assertThat(api.seen("POST /adapt").getFirst().body()).contains("\"tsk_9\"");
+    }
+
+    @Test
+    void a_problem_is_shown_with_its_code_and_fields() {
+        api.on("POST /adapt", 400, """
+                {"code":"UNKNOWN_FAMILY","detail":"no such family","request_id":"r1",
+                 "errors":[{"pointer":"/task/reasoning_gym/family","code":"UNKNOWN_FAMILY","detail":"nope"}]}
+                """);
+        assertThat(run("adapt", "--task", "no_such_family")).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("UNKNOWN_FAMILY", "/task/reasoning_gym/family: nope", "request id r1");
+    }
+
+    @Test
+    void a_refused_key_and_a_missing_platform_have_their_own_exit_code() {
+        api.on("POST /adapt", 401, "{\"code\":\"INVALID_KEY\",\"detail\":\"d\"}");
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(runBare("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(errors).contains("./harness up");
+        assertThat(runBare("adapt", "--task", "x", "--url", "http://127.0.0.1:1"))
+                .isEqualTo(ExitCode.UNREACHABLE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "adapt",
+                "adapt --task",
+                "adapt --task a --task b",
+                "adapt --task a --rounds 0",
+                "adapt --task a --rounds many",
+                "adapt --task a --min-gain x",
+                "adapt --task a --json=yes",
+                "adapt --task a --what 1",
+                "adapt a.py",
+                "adapt --task missing.jsonl",
+                "adapt --task a --harness missing.py",
+                "adapt --task a --url ftp://x",
+                "revise",
+                "demo --rounds 0",
+                "demo --small --model x",
+                "nonsense",
+                ""
+            })
+    void wrong_usage_is_refused_with_exit_code_2_and_no_request(String line) {
+        List<String> arguments = new ArrayList<>(List.of(line.isEmpty() ? new String[0] : line.split(" ")));
+        if (!line.contains("--url") && !line.isEmpty() && !line.endsWith("--task")) {
+            arguments.addAll(List.of("--url", api.url()));
+        }
+        assertThat(runBare(arguments.toArray(String[]::new))).as(line).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).startsWith("harness: ");
+        assertThat(api.seen("POST /adapt")).isEmpty();
+    }
+
+    @Test
+    void broken_items_are_named_by_line(@TempDir Path items) throws Exception {
+        Path file = Files.writeString(items.resolve("t.jsonl"), "{\"question\":\"a\",\"answer\":\"b\"}\n{oops\n");
+        assertThat(run("adapt", "--task", file.toString())).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("line 2");
+        Path latin = Files.write(items.resolve("l.jsonl"), new byte[] {(byte) 0xe9});
+        assertThat(run("adapt", "--task", latin.toString())).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("not UTF-8");
+    }
+
+    @Test
+    void help_lists_options_of_every_command() {
+        for (String command : List.of("adapt", "revise", "demo", "status", "up")) {
+            assertThat(runBare(command, "--help")).isEqualTo(ExitCode.DONE);
+            assertThat(output).startsWith("Usage: ./harness " + command);
+        }
+    }
+
+    @Test
+    void revise_waits_and_writes_the_best_candidate() {
+        String revision = """
+                {"id":"rev_1","state":"%s","candidates":[
+                  {"index":0,"outcome":"scored","harness":"%s","score":{"mean":0.2,"n":6}},
+                  {"index":1,"outcome":"scored","harness":"%s","score":{"mean":0.5,"n":6}}],
+                 "usage":{"solver":{"calls":4,"prompt_tokens":1,"completion_tokens":2,"ms":5}}}
+                """;
+        api.on("POST /revise", 202, "{\"id\":\"rev_1\",\"state\":\"running\"}")
+                .on("GET /revisions/rev_1", 200, revision.formatted("running", SEED, RESULT))
+                .on("GET /revisions/rev_1", 200, revision.formatted("succeeded", SEED, RESULT))
+                .on("GET /harnesses/" + RESULT, 200, "{\"source\":\"best\"}");
+        Path out = folder.resolve("b.py");
+        assertThat(run("revise", "--task", "chain_sum", "--out", out.toString()))
+                .isEqualTo(ExitCode.DONE);
+        assertThat(out).hasContent("best");
+    }
+
+    @Test
+    void demo_states_its_plan_and_an_estimate_before_it_starts() {
+        servesARun(finished(0.8, 0.6, "none"));
+        api.on("GET /models", 200, "{\"data\":[{\"id\":\"qwen2.5-coder-1.5b\",\"kind\":\"local\"}]}")
+                .on("POST /evaluations", 202, "{\"id\":\"evl_1\",\"state\":\"running\"}")
+                .on(
+                        "GET /evaluations/evl_1",
+                        200,
+                        "{\"id\":\"evl_1\",\"state\":\"succeeded\",\"usage\":{\"solver\":{\"calls\":2,"
+                                + "\"prompt_tokens\":150,\"completion_tokens\":100,\"ms\":4000}}}");
+        assertThat(run("demo")).as(errors).isEqualTo(ExitCode.DONE);
+        assertThat(output.indexOf("expected")).isBetween(output.indexOf("Plan"), output.indexOf("Started"));
+        assertThat(output)
+                .contains("chain_sum", "qwen2.5-coder-1.5b", "2 of 3 candidates", "4 feedback", "minutes")
+                .contains("Where to look next", "/docs", "admin-key", "./harness down");
+    }
+
+    @Test
+    void demo_refuses_recorded_models() {
+        api.on("GET /models", 200, "{\"data\":[{\"id\":\"tape\",\"kind\":\"recorded\"}]}");
+        assertThat(run("demo", "--model", "tape")).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("recorded");
+    }
+}
