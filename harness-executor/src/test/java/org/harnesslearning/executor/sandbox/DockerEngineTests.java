@@ -1,0 +1,144 @@
+package org.harnesslearning.executor.sandbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.model.HostConfig;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import org.harnesslearning.executor.TestSandboxes;
+import org.harnesslearning.testing.RequiresDocker;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@RequiresDocker
+class DockerEngineTests {
+    private static void await(BooleanSupplier condition) {
+        long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("waited too long").isLessThan(end);
+            Thread.yield();
+        }
+    }
+
+    private static boolean running(String id) {
+        return Boolean.TRUE.equals(
+                TestSandboxes.client().inspectContainerCmd(id).exec().getState().getRunning());
+    }
+
+    @Test
+    void a_container_has_the_whole_hardened_set() throws InterruptedException {
+        try (TestSandboxes docker = new TestSandboxes(Map.of());
+                SandboxContainer container = docker.engine()
+                        .start(new ContainerSpec(docker.image(), "adp_1/r1", 64, Map.of("PYTHONHASHSEED", "0")))) {
+            InspectContainerResponse made =
+                    TestSandboxes.client().inspectContainerCmd(container.id()).exec();
+            HostConfig host = made.getHostConfig();
+            assertThat(host.getNetworkMode()).isEqualTo("none");
+            assertThat(host.getIpcMode()).isEqualTo("none");
+            assertThat(host.getReadonlyRootfs()).isTrue();
+            assertThat(host.getCapDrop()).extracting(Enum::name).containsExactly("ALL");
+            assertThat(host.getSecurityOpts()).containsExactly("no-new-privileges:true");
+            assertThat(host.getPidsLimit()).isEqualTo(64);
+            assertThat(host.getMemory()).isEqualTo(64L << 20);
+            assertThat(host.getMemorySwap()).isEqualTo(host.getMemory());
+            assertThat(host.getNanoCPUs()).isEqualTo(1_000_000_000L);
+            assertThat(host.getLogConfig().getType().getType()).isEqualTo("none");
+            assertThat(host.getBinds()).isNullOrEmpty();
+            assertThat(host.getPrivileged()).isFalse();
+            assertThat(made.getConfig().getUser()).isEqualTo("65534:65534");
+            assertThat(made.getConfig().getEnv()).contains("PYTHONHASHSEED=0");
+            assertThat(made.getConfig().getLabels())
+                    .containsEntry(
+                            "org.harnesslearning.owner", docker.settings().owner())
+                    .containsEntry("org.harnesslearning.job", "adp_1/r1")
+                    .containsKeys("org.harnesslearning.instance", "org.harnesslearning.deadline");
+        }
+    }
+
+    @Test
+    void nothing_is_left_of_a_container_that_does_not_get_ready() {
+        try (TestSandboxes docker = new TestSandboxes(Map.of("executor.sandbox.start-timeout", "1ms"))) {
+            assertThatThrownBy(() -> docker.engine().start(new ContainerSpec(docker.image(), "job", 64)))
+                    .isInstanceOf(SandboxFaultException.class)
+                    .hasMessageContaining("did not get ready");
+            assertThatThrownBy(() -> docker.engine().start(new ContainerSpec("no-such-image:1", "job", 64)))
+                    .isInstanceOf(SandboxFaultException.class)
+                    .hasMessageContaining("no-such-image:1");
+            assertThat(docker.containers()).isEmpty();
+            assertThat(docker.engine().containers()).isZero();
+        }
+    }
+
+    @Test
+    void containers_of_a_lost_executor_end_by_themselves_and_are_removed_by_the_next() throws InterruptedException {
+        try (TestSandboxes lost = new TestSandboxes(Map.of());
+                TestSandboxes sibling = new TestSandboxes(
+                        Map.of("executor.sandbox.owner", lost.settings().owner()))) {
+            SandboxContainer left = lost.engine().start(new ContainerSpec(lost.image(), "left", 64));
+            SandboxContainer live = sibling.engine().start(new ContainerSpec(lost.image(), "live", 64));
+            // What the kernel does to the connections of a killed process.
+            left.streams().shut();
+            await(() -> !running(left.id()));
+
+            // A stopped container is removed once it is old enough to be nobody's current business.
+            Clock later = Clock.fixed(Instant.now().plus(Duration.ofMinutes(5)), ZoneOffset.UTC);
+            DockerEngine.connect(lost.settings(), later).close();
+            assertThat(lost.containers()).containsExactly(live.id());
+            assertThat(running(live.id())).isTrue();
+
+            // Past its deadline, even a running one is removed.
+            Clock muchLater = Clock.fixed(Instant.now().plus(Duration.ofHours(7)), ZoneOffset.UTC);
+            DockerEngine.connect(lost.settings(), muchLater).close();
+            assertThat(lost.containers()).isEmpty();
+            live.close();
+        }
+    }
+
+    @Test
+    void an_engine_that_stalls_is_given_up_on_in_bounded_time() throws IOException {
+        // A listening socket takes connections without anyone answering on them.
+        try (ServerSocket stalling = new ServerSocket(0)) {
+            SandboxSettings settings = TestSandboxes.settings(Map.of(
+                    "executor.sandbox.docker-host",
+                    "tcp://127.0.0.1:" + stalling.getLocalPort(),
+                    "executor.sandbox.control-timeout",
+                    "300ms"));
+            assertThatThrownBy(() -> DockerEngine.connect(settings, Clock.systemUTC()))
+                    .isInstanceOf(DockerUnavailableException.class)
+                    .hasMessageContaining("No Docker engine answers at tcp://127.0.0.1:");
+        }
+    }
+
+    @Test
+    void an_image_is_named_by_a_setting_or_built_by_its_script(@TempDir Path folder) throws IOException {
+        try (TestSandboxes docker = new TestSandboxes(Map.of())) {
+            Path script = folder.resolve("build.sh");
+            Duration most = Duration.ofSeconds(20);
+            assertThatThrownBy(() -> ImageBuild.resolve(docker.engine(), "absent:1", script, most, "some.image"))
+                    .isInstanceOf(DockerUnavailableException.class)
+                    .hasMessageContainingAll("absent:1", "some.image");
+            assertThatThrownBy(() -> ImageBuild.resolve(docker.engine(), null, script, most, "some.image"))
+                    .hasMessageContainingAll("some.image", "build.sh");
+            Files.writeString(script, "echo working >&2; echo step; echo name:1");
+            assertThat(ImageBuild.resolve(docker.engine(), null, script, most, "some.image"))
+                    .isEqualTo("name:1");
+            Files.writeString(script, "echo no disk left >&2; exit 3");
+            assertThatThrownBy(() -> ImageBuild.resolve(docker.engine(), null, script, most, "some.image"))
+                    .hasMessageContainingAll("exit code 3", "no disk left");
+            Files.writeString(script, "sleep 60");
+            assertThatThrownBy(() ->
+                            ImageBuild.resolve(docker.engine(), null, script, Duration.ofMillis(200), "some.image"))
+                    .hasMessageContaining("takes longer");
+        }
+    }
+}
