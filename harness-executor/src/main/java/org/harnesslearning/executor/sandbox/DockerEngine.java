@@ -52,6 +52,9 @@ public final class DockerEngine implements AutoCloseable {
     private final String instance = UUID.randomUUID().toString();
     private final Set<String> registered = ConcurrentHashMap.newKeySet();
 
+    /** Of these, the ones that the engine did not remove when asked. */
+    private final Set<String> stuck = ConcurrentHashMap.newKeySet();
+
     private DockerEngine(SandboxSettings settings, Clock clock, DockerClient control, DockerClient streaming) {
         this.settings = settings;
         this.clock = clock;
@@ -130,6 +133,7 @@ public final class DockerEngine implements AutoCloseable {
      * @throws InterruptedException when the caller's thread is interrupted; nothing is left then
      */
     public SandboxContainer start(ContainerSpec spec) throws InterruptedException {
+        List.copyOf(stuck).forEach(this::remove);
         String id;
         try {
             id = create(spec);
@@ -247,12 +251,18 @@ public final class DockerEngine implements AutoCloseable {
                     .withForce(true)
                     .withRemoveVolumes(true)
                     .exec();
-            registered.remove(id);
+            forget(id);
         } catch (NotFoundException e) {
-            registered.remove(id);
+            forget(id);
         } catch (RuntimeException e) {
+            stuck.add(id);
             LOG.warn("container {} is not removed yet: {}", id, reason(e));
         }
+    }
+
+    private void forget(String id) {
+        registered.remove(id);
+        stuck.remove(id);
     }
 
     /** Containers that this executor has started and not removed yet. */

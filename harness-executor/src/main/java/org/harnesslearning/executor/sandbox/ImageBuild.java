@@ -1,6 +1,7 @@
 package org.harnesslearning.executor.sandbox;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,7 +17,8 @@ public final class ImageBuild {
      * Name of an image.
      *
      * @param image name from the settings; null: run the script, which builds the image where it is missing
-     * @param script prints the image's name as the last line of its standard output
+     * @param script prints the image's name as the last line of its standard output; a relative path is looked up in the
+     *     working directory and then in the folders above it
      * @param timeout most time for the script
      * @throws DockerUnavailableException with what to do when there is no such image
      */
@@ -31,7 +33,8 @@ public final class ImageBuild {
             }
             return image;
         }
-        if (!Files.isRegularFile(script)) {
+        Path found = find(script);
+        if (found == null) {
             throw new DockerUnavailableException(
                     "Neither the setting " + setting + " names an image, nor is there a script "
                             + script.toAbsolutePath() + " that builds it",
@@ -70,8 +73,18 @@ public final class ImageBuild {
         }
     }
 
+    private static @Nullable Path find(Path script) {
+        for (Path folder = Path.of("").toAbsolutePath(); folder != null; folder = folder.getParent()) {
+            Path candidate = folder.resolve(script);
+            if (Files.isRegularFile(candidate)) {
+                return candidate;
+            }
+        }
+        return null;
+    }
+
     private static DockerUnavailableException failure(Path script, String what, Path errors) throws IOException {
-        String text = new String(Files.readAllBytes(errors), java.nio.charset.StandardCharsets.UTF_8);
+        String text = new String(Files.readAllBytes(errors), StandardCharsets.UTF_8);
         String tail = text.substring(Math.max(0, text.length() - 2000));
         return new DockerUnavailableException("The image script " + script + " " + what + ":\n" + tail, null);
     }
