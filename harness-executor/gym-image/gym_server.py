@@ -4,12 +4,13 @@ A frame is a length (4 bytes, big-endian) and that many bytes of JSON. First the
 [...], "version": ...}. Then each request has an "id", and its answer the same one; answers come in any order.
 
     {"id", "op": "generate", "family", "config", "seed", "start", "count"}    -> {"id", "items": [{"question", "answer"}]}
-    {"id", "op": "score", "family", "config", "seed", "items": [{"index", "answer"}]}
+    {"id", "op": "score", "family", "config", "seed", "items": [{"index", "question", "answer"}]}
                                                                     -> {"id", "scores": [{"score"} | {"error"}]}
     {"id", "op": "ping"}                                            -> {"id"}
     any request may fail as a whole                                 -> {"id", "error": {"code", "message"}}
 
-Codes: "config" the library refuses the configuration; "timeout", "memory", "crash" and "fault" as named. The server ends
+A question to be scored is given by the SHA-256 of its text in hexadecimal digits and compared with the entry that is built
+again, so that an answer is never scored against another question. Codes: "config" the library refuses the configuration; "timeout", "memory", "crash" and "fault" as named. The server ends
 when it hears nothing for 90 s, so that nobody has to stop it when its owner is gone.
 
 Processes. The server imports the library once and never touches an answer. It forks one worker a data set (family,
@@ -21,6 +22,7 @@ by answering them so. A score that is not finite or not from 0 to 1 is an error,
 """
 
 import ctypes
+import hashlib
 import json
 import math
 import os
@@ -39,9 +41,9 @@ MAX_WORKERS = 6
 MAX_ITEMS = 20000
 CACHED_ENTRIES = 4096
 MAX_ANSWER = 100_000  # characters; longer answers are worth 0
-GENERATE_WALL_S = 90
+GENERATE_WALL_S = 60
 SCORE_WALL_S = 60  # far above the CPU time, for machines under load
-SCORE_CPU_S = 4
+SCORE_CPU_S = 2
 WORKER_MEMORY = 512 << 20  # bytes of address space above what the library takes
 SCORE_MEMORY = 256 << 20
 
@@ -159,7 +161,7 @@ class Worker:
             if request["config"] or isinstance(error, IndexError):
                 return problem("config", str(error) or type(error).__name__)
             raise
-        return {"scores": [self.score(self.entry(item["index"]), item["answer"]) for item in request["items"]]}
+        return {"scores": [self.score_item(item) for item in request["items"]]}
 
     def entry(self, index):
         entry = self.entries.get(index)
@@ -169,6 +171,12 @@ class Worker:
                 self.entries.pop(next(iter(self.entries)))
             self.entries[index] = entry
         return entry
+
+    def score_item(self, item):
+        entry = self.entry(item["index"])
+        if hashlib.sha256(str(entry["question"]).encode()).hexdigest() != item["question"]:
+            return {"error": "the entry that was built again has another question"}
+        return self.score(entry, item["answer"])
 
     def score(self, entry, answer):
         if len(answer) > MAX_ANSWER:
