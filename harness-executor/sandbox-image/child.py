@@ -182,6 +182,11 @@ class Channel:
         self._lock = allocate_lock()
 
     def send(self, frame):
+        """One message to the runner; whole, whatever threads the harness has."""
+        with self._lock:
+            self._send(frame)
+
+    def _send(self, frame):
         body = json.dumps(frame).encode()
         data = memoryview(HEADER.pack(len(body)) + body)
         while data:
@@ -193,7 +198,7 @@ class Channel:
 
     def call(self, frame):
         with self._lock:
-            self.send(frame)
+            self._send(frame)
             return self.receive()
 
     def _exactly(self, count):

@@ -60,7 +60,7 @@ public final class ScriptedModel implements AutoCloseable {
                         null);
             } catch (PlatformException e) {
                 status = e.code().status();
-                body = Problem.of(e.code(), e.getMessage(), null, List.of());
+                body = Problem.of(e.code(), e.getMessage(), null, e.errors());
             }
             byte[] bytes = Json.mapper().writeValueAsBytes(body);
             exchange.getResponseHeaders().set("Content-Type", status == 200 ? "application/json" : Problem.MEDIA_TYPE);

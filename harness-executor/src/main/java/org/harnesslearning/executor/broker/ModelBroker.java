@@ -3,8 +3,10 @@ package org.harnesslearning.executor.broker;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.execution.ModelCall;
@@ -122,7 +124,7 @@ public final class ModelBroker {
             if (response == null) {
                 return new Answer.Refused(String.valueOf(error));
             }
-            return new Answer.Reply(response.choices().getFirst().message().content());
+            return new Answer.Reply(text(response.choices().getFirst()));
         }
 
         /** The interrupt of a cancelled call must not keep its end from being booked. */
@@ -177,7 +179,7 @@ public final class ModelBroker {
                     request.messages().stream()
                             .map(message -> new ChatRequest.Message(message.role(), shortened(message.content())))
                             .toList(),
-                    choice == null ? null : shortened(choice.message().content()),
+                    choice == null ? null : shortened(text(choice)),
                     choice == null ? null : choice.finishReason(),
                     error,
                     prompt,
@@ -205,7 +207,12 @@ public final class ModelBroker {
                 failure = new IllegalStateException("the model endpoint sent no reply");
             } catch (PlatformException e) {
                 switch (e.code()) {
-                    case INVALID_FIELD, TOO_LARGE -> throw e;
+                    case INVALID_FIELD, TOO_LARGE -> {
+                        if (e.errors().stream().allMatch(error -> ofTheHarness(error.pointer()))) {
+                            throw e;
+                        }
+                        throw new SolverUnavailableException("The solver refuses the settings: " + e.getMessage(), e);
+                    }
                     case RATE_LIMITED, QUEUE_FULL, INTERNAL, DRAINING, SOLVER_UNAVAILABLE -> {}
                     case MALFORMED_JSON,
                             UNKNOWN_FIELD,
@@ -245,6 +252,16 @@ public final class ModelBroker {
             Thread.sleep(Math.min(Math.max(wait, asked), settings.maxBackoff().toMillis()));
             wait *= 2;
         }
+    }
+
+    /** The reply's text; some endpoints send none for an empty reply. */
+    private static String text(ChatResponse.Choice choice) {
+        return Objects.requireNonNullElse(choice.message().content(), "");
+    }
+
+    /** Whether the harness chose this field of a request, not the platform. */
+    private static boolean ofTheHarness(String pointer) {
+        return Stream.of("/messages", "/max_tokens", "/temperature", "/stop").anyMatch(pointer::startsWith);
     }
 
     private String shortened(String text) {

@@ -388,6 +388,16 @@ class ExecutionsTests {
     }
 
     @Test
+    void a_setting_that_the_solver_refuses_is_not_the_harness_fault() throws InterruptedException {
+        model.script(sent -> {
+            throw PlatformException.field(ErrorCode.INVALID_FIELD, "/top_p", "top_p is from 0 to 1");
+        });
+        ExecutionStatus status = executions.execute(request(ASK, items(1), 1), LONG);
+        assertThat(status.failure()).isEqualTo(OutcomeCode.SOLVER_UNAVAILABLE);
+        assertThat(status.results()).isEmpty();
+    }
+
+    @Test
     void a_cancelled_execution_stops_at_once_and_stays_cancelled() throws InterruptedException {
         ExecutionRequest request = request(ASK, items(2), 1);
         CountDownLatch called = new CountDownLatch(1);

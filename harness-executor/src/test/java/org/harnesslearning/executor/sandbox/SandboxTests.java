@@ -400,6 +400,28 @@ class SandboxTests {
     }
 
     @Test
+    void threads_of_a_harness_may_call_at_the_same_time() throws InterruptedException {
+        String source = """
+                from concurrent.futures import ThreadPoolExecutor
+
+                def run(question, env):
+                    def ask(number):
+                        env.log("x" * 1000)
+                        return env.llm(str(number))
+
+                    with ThreadPoolExecutor(4) as pool:
+                        return ",".join(pool.map(ask, range(8)))
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            SandboxResult result = sandbox.ask(
+                    "q",
+                    request ->
+                            new Broker.Answer.Reply(request.messages().getLast().content()));
+            assertThat(answer(result)).isEqualTo("0,1,2,3,4,5,6,7");
+        }
+    }
+
+    @Test
     void env_python_is_bounded_and_reports_errors() throws InterruptedException {
         String source = """
                 def run(question, env):
