@@ -16,7 +16,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("platform")
 record UpstreamSettings(
-        @DefaultValue("http://localhost:8082") URI proposerUrl,
+        @DefaultValue("http://localhost:8081") URI proposerUrl,
         @DefaultValue("") String internalSecret,
         @DefaultValue("5s") Duration connectTimeout,
         @DefaultValue("630s") Duration answerTimeout) {
