@@ -46,20 +46,8 @@ final class Texts {
                 Locale.ROOT, "%-30s %7s  %-18s %7s %5s", "Held-out score", "mean", "interval", "strict", "n"));
         score(lines, "starting harness", heldOut.path("seed"));
         score(lines, "result", heldOut.path("result"));
-        JsonNode demonstration = heldOut.path("demonstration");
-        if (demonstration.has("mean")) {
-            score(lines, "demonstration's own harness", demonstration);
-        } else if (demonstration.isArray()) {
-            for (JsonNode one : demonstration) {
-                score(
-                        lines,
-                        "demonstration " + one.path("name").asString(""),
-                        one.has("mean") ? one : one.path("score"));
-            }
-        } else {
-            demonstration
-                    .properties()
-                    .forEach(entry -> score(lines, "demonstration " + entry.getKey(), entry.getValue()));
+        for (JsonNode demonstration : heldOut.path("demonstrations")) {
+            score(lines, "demonstration '" + demonstration.path("name").asString("") + "'", demonstration);
         }
         JsonNode gain = heldOut.path("gain");
         if (gain.isObject()) {

@@ -83,7 +83,8 @@ class HarnessCommandTest {
                  "result":{"harness":"%s","gate":"%s","noise":{"repeats":2,"mean_abs_diff":0.01},
                    "held_out":{"seed":{"mean":0.1,"strict":0.1,"n":12,"ci":{"level":0.95,"low":0.0,"high":0.2}},
                      "result":{"mean":0.9,"strict":0.9,"n":12,"ci":{"level":0.95,"low":0.7,"high":1.0}},
-                     "demonstration":{"program":{"mean":0.92,"strict":0.9,"n":12}},
+                     "demonstration":{"name":"program","mean":0.92,"strict":0.9,"n":12},
+                     "demonstrations":[{"name":"program","mean":0.92,"strict":0.9,"n":12}],
                      "gain":{"mean":%s,"ci":{"level":0.95,"low":%s,"high":0.95}}}},
                  "recorded":false,
                  "usage":{"repeated":0,"proposer":{"calls":3,"prompt_tokens":7000,"completion_tokens":900,"ms":60000},
@@ -169,7 +170,7 @@ class HarnessCommandTest {
         assertThat(output)
                 .contains("round 1, candidate 1: invalid, NO_BLOCK")
                 .contains("IMPROVED: the result gains +0.80")
-                .contains("starting harness", "demonstration program", "A/A noise")
+                .contains("starting harness", "demonstration 'program'", "A/A noise")
                 .contains("[0.60, 0.95] 95 %")
                 .contains("similarity 0.95; that is close to a copy")
                 .contains("+new line")
