@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -73,29 +74,34 @@ final class DataFolder implements AutoCloseable {
     }
 
     /** The secret in a file of this folder, made on first use; readable by its owner only. */
-    Secret secret(String name, String prefix) {
+    String secret(String name, String prefix) {
         Path file = path.resolve(name);
         try {
             if (Files.exists(file)) {
-                return new Secret(Files.readString(file, StandardCharsets.UTF_8).strip(), false);
+                return Files.readString(file, StandardCharsets.UTF_8).strip();
             }
             byte[] bytes = new byte[SECRET_BYTES];
             new SecureRandom().nextBytes(bytes);
             String value = prefix + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
             Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(file, value + "\n", StandardCharsets.UTF_8);
-            return new Secret(value, true);
+            return value;
         } catch (IOException e) {
             throw new UncheckedIOException(file + " can't be used", e);
         }
     }
 
-    /**
-     * A secret.
-     *
-     * @param created whether this call made it
-     */
-    record Secret(String value, boolean created) {}
+    /** Whether this is the first time that something is noted here; notes it. */
+    boolean first(String what) {
+        try {
+            Files.createFile(path.resolve(what));
+            return true;
+        } catch (FileAlreadyExistsException e) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     /** Says, for other processes, that the platform answers at this address; null says that it does not. */
     void ready(@Nullable String url) {

@@ -35,13 +35,13 @@ final class Platform implements AutoCloseable {
     private final DataFolder data;
     private final Deque<AutoCloseable> parts = new ArrayDeque<>();
     private final String secret;
-    private final DataFolder.Secret adminKey;
+    private final String adminKey;
     private final Map<Service, Integer> ports = new EnumMap<>(Service.class);
 
     private Platform(Options options, DataFolder data) {
         this.options = options;
         this.data = data;
-        this.secret = data.secret("internal-secret", "").value();
+        this.secret = data.secret("internal-secret", "");
         this.adminKey = data.secret("admin-key", "hl_");
     }
 
@@ -64,7 +64,7 @@ final class Platform implements AutoCloseable {
     }
 
     /** The first key of scope admin. */
-    DataFolder.Secret adminKey() {
+    String adminKey() {
         return adminKey;
     }
 
@@ -138,7 +138,7 @@ final class Platform implements AutoCloseable {
             property(arguments, "spring.datasource.username", "postgres");
         }
         if (service == Service.GATEWAY) {
-            property(arguments, "gateway.key.bootstrap", adminKey.value());
+            property(arguments, "gateway.key.bootstrap", adminKey);
         }
         for (String property : options.properties()) {
             arguments.add("--" + property);

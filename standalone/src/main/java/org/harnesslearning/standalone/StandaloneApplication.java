@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
+import org.slf4j.bridge.SLF4JBridgeHandler;
 
 /** Runs the whole platform in this JVM until it is told to stop (SIGTERM, SIGINT). */
 public final class StandaloneApplication {
@@ -34,8 +36,8 @@ public final class StandaloneApplication {
             System.err.println("harness: " + e.getMessage());
             System.exit(3);
         } catch (RuntimeException e) {
+            LoggerFactory.getLogger(StandaloneApplication.class).error("the platform did not start", e);
             System.err.println("harness: the platform did not start: " + rootMessage(e));
-            e.printStackTrace(System.err);
             System.exit(3);
         }
     }
@@ -44,6 +46,8 @@ public final class StandaloneApplication {
     private static void prepareLogging(Path data) {
         System.setProperty("harness.logs", data.resolve("logs").toString());
         System.setProperty("org.springframework.boot.logging.LoggingSystem", "none");
+        SLF4JBridgeHandler.removeHandlersForRootLogger();
+        SLF4JBridgeHandler.install();
     }
 
     private static void run(Options options, PrintStream out) {
@@ -69,10 +73,10 @@ public final class StandaloneApplication {
         out.println(MARK + "ready after %.1f s: %s".formatted((System.nanoTime() - begin) / 1e9, platform.url()));
         out.println(MARK + "API: " + platform.url() + "/docs   logs: "
                 + options.data().resolve("logs") + "   stop: ./harness down");
-        if (platform.adminKey().created()) {
+        if (data.first("started")) {
             out.println(MARK + "API key (scope admin, shown once; kept in "
                     + options.data().resolve("admin-key") + "): "
-                    + platform.adminKey().value());
+                    + platform.adminKey());
         }
         out.flush();
         try {
@@ -95,7 +99,7 @@ public final class StandaloneApplication {
             Options own = new Options(folder, "127.0.0.1", 0, true, options.properties());
             try (DataFolder data = DataFolder.open(folder);
                     Platform platform = Platform.start(own, data)) {
-                Warmup.run(platform.url(), platform.adminKey().value());
+                Warmup.run(platform.url(), platform.adminKey());
             }
         } finally {
             delete(folder);
