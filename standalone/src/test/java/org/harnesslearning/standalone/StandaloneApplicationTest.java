@@ -40,7 +40,10 @@ class StandaloneApplicationTest {
                 assertThat(status(url + path, "hl_wrong")).as(path).isEqualTo(401);
             }
             assertThat(folder.resolve("ready")).hasContent(url + "\n");
-            assertThat(folder.resolve("logs/harness.log")).content().contains("gateway").doesNotContain(key);
+            assertThat(folder.resolve("logs/harness.log"))
+                    .content()
+                    .contains("gateway")
+                    .doesNotContain(key);
 
             Process second = start();
             assertThat(second.waitFor(PATIENCE_S, TimeUnit.SECONDS)).isTrue();
