@@ -1,0 +1,17 @@
+package org.harnesslearning.solver;
+
+import org.harnesslearning.contracts.web.InternalWeb;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.context.annotation.Import;
+
+/** Starts the platform's one model endpoint. */
+@SpringBootApplication
+@Import(InternalWeb.class)
+public class SolverApplication {
+    /** Starts the service with its own configuration name, so that several services can share one class path. */
+    public static void main(String[] args) {
+        System.setProperty("spring.config.name", "solver-service");
+        SpringApplication.run(SolverApplication.class, args);
+    }
+}

@@ -1,0 +1,60 @@
+package org.harnesslearning.solver.inference;
+
+import java.util.List;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.model.ChatResponse;
+import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.contracts.model.TokenizeResponse;
+import org.harnesslearning.llm.EngineStatistics;
+import org.harnesslearning.llm.chat.ChatMessage;
+import org.jspecify.annotations.Nullable;
+
+/** One model name's back-end. All methods may be called from any thread; errors are {@link PlatformException}s. */
+public interface ModelBackend {
+    /** Name in requests. */
+    String name();
+
+    /** What stands in the list of models. */
+    ModelInfo info();
+
+    /**
+     * Samples the replies of a call; blocks.
+     *
+     * @param sink sees the text as it grows, where the call asks for that
+     * @param cancellation ends the call early
+     */
+    ChatResponse chat(ChatCall call, DeltaSink sink, Cancellation cancellation);
+
+    /** Does what a first call would have to wait for. */
+    default void warmUp() {}
+
+    /** Load and counters of a loaded local model; null for others. Names with the same model share the object. */
+    default @Nullable EngineStatistics statistics() {
+        return null;
+    }
+
+    /** Token ids of a plain text. */
+    default TokenizeResponse tokenize(String text) {
+        throw unsupported("tokenize");
+    }
+
+    /** Token ids of a conversation with the opening of a reply. */
+    default TokenizeResponse tokenize(List<ChatMessage> messages) {
+        throw unsupported("tokenize");
+    }
+
+    /** The text of token ids. */
+    default String detokenize(int[] tokens) {
+        throw unsupported("detokenize");
+    }
+
+    private PlatformException unsupported(String what) {
+        ModelInfo info = info();
+        return PlatformException.field(
+                ErrorCode.INVALID_FIELD,
+                "/model",
+                "Only local models can %s; '%s' is %s"
+                        .formatted(what, info.id(), info.kind().json()));
+    }
+}

@@ -1,0 +1,117 @@
+package org.harnesslearning.solver.inference;
+
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.harnesslearning.contracts.model.ModelInfo.Kind;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Which models the endpoint serves.
+ *
+ * @param models models by name
+ * @param discover whether every catalogue model in the cache is served under its short name too, loaded on first use
+ * @param cache model cache; default: the user's
+ * @param preload names loaded before the service says that it is ready
+ * @param defaults engine settings of local models
+ * @param stallTimeout time without any engine step, with work at hand, after which the service is not alive
+ */
+@ConfigurationProperties(prefix = "solver", ignoreUnknownFields = false)
+public record ModelSettings(
+        @DefaultValue List<Model> models,
+        @DefaultValue("true") boolean discover,
+        @Nullable Path cache,
+        @DefaultValue List<String> preload,
+        @DefaultValue EngineSettings defaults,
+        @DefaultValue("120s") Duration stallTimeout) {
+
+    public ModelSettings {
+        models = List.copyOf(models);
+        preload = List.copyOf(preload);
+        List<String> faults = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (Model model : models) {
+            faults.addAll(model.faults());
+            if (!names.add(String.valueOf(model.name()))) {
+                faults.add("model '" + model.name() + "' is defined twice");
+            }
+        }
+        if (!faults.isEmpty()) {
+            throw new IllegalArgumentException("solver.models: " + String.join("; ", faults));
+        }
+    }
+
+    /**
+     * One model.
+     *
+     * @param name name in requests
+     * @param kind where replies come from
+     * @param checkpoint local: GGUF file or Hugging Face directory; default: the cache file of {@code cached}
+     * @param cached local: short name in the cache; default: {@code name}
+     * @param baseUrl remote: such as {@code https://example.org/v1}
+     * @param apiKey remote: bearer key; none is sent where it is absent
+     * @param upstreamModel remote: the model's name there; default: {@code name}
+     * @param timeout remote: most time for one answer
+     * @param maxRetries remote: repetitions after a failure that may pass, with growing pauses
+     * @param maxModelLen remote and recorded: context length, where known
+     * @param file recorded: JSON lines
+     */
+    public record Model(
+            @Nullable String name,
+            @Nullable Kind kind,
+            @Nullable Path checkpoint,
+            @Nullable String cached,
+            @Nullable URI baseUrl,
+            @Nullable String apiKey,
+            @Nullable String upstreamModel,
+            @DefaultValue("300s") Duration timeout,
+            @DefaultValue("2") int maxRetries,
+            @Nullable Integer maxModelLen,
+            @Nullable Path file) {
+        List<String> faults() {
+            if (name == null || name.isBlank()) {
+                return List.of("a model has no name");
+            }
+            if (kind == null) {
+                return List.of("model '" + name + "' has no kind (local, remote or recorded)");
+            }
+            List<String> faults = new ArrayList<>();
+            if (kind == Kind.REMOTE && baseUrl == null) {
+                faults.add("remote model '" + name + "' needs base-url");
+            }
+            if (kind == Kind.RECORDED && file == null) {
+                faults.add("recorded model '" + name + "' needs file");
+            }
+            if (maxRetries < 0 || maxRetries > 10) {
+                faults.add("model '" + name + "': max-retries must lie in 0..10");
+            }
+            return faults;
+        }
+
+        /** Without the key, which must not reach a log. */
+        @Override
+        public String toString() {
+            return "Model[" + name + ", " + kind + "]";
+        }
+    }
+
+    /**
+     * Engine settings; see {@link org.harnesslearning.llm.EngineOptions}.
+     *
+     * @param slots sequences decoded together
+     * @param maxSequence most tokens of prompt and reply
+     * @param maxQueue requests that may wait; more are refused with 429
+     * @param threads threads of one model step; 0 takes all processors
+     */
+    public record EngineSettings(
+            @DefaultValue("8") int slots,
+            @DefaultValue("4096") int maxSequence,
+            @DefaultValue("256") int maxQueue,
+            @DefaultValue("0") int threads) {}
+}

@@ -1,0 +1,145 @@
+package org.harnesslearning.solver.local;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.locks.ReentrantLock;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.llm.EngineOptions;
+import org.harnesslearning.llm.EngineStatistics;
+import org.harnesslearning.llm.GenerationRequest;
+import org.harnesslearning.llm.LanguageModel;
+import org.harnesslearning.llm.chat.ChatEncoder;
+import org.harnesslearning.llm.chat.ChatTemplateException;
+import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.Gguf;
+import org.harnesslearning.llm.tokenizer.TokenizerException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One checkpoint, loaded at most once and on first use, however many names it is served under. Thread-safe.
+ *
+ * <p>States: new → loaded → closed, new → closed. A failed load leaves it new: the next call tries again.
+ */
+public final class LocalCheckpoint implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalCheckpoint.class);
+
+    private final Path path;
+    private final EngineOptions options;
+    private final ReentrantLock lock = new ReentrantLock();
+    private volatile @Nullable LoadedModel loaded;
+    private volatile @Nullable Facts facts;
+    private boolean closed;
+
+    /** What identifies the model; read from the file without loading it. */
+    record Facts(String weightsHash, String numberType, int contextLength) {}
+
+    public LocalCheckpoint(Path path, EngineOptions options) {
+        this.path = path;
+        this.options = options;
+    }
+
+    Facts facts() {
+        Facts known = facts;
+        if (known != null) {
+            return known;
+        }
+        lock.lock();
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            Facts read = new Facts(
+                    checkpoint.weightsHash(),
+                    options.dequantise()
+                            ? "f32"
+                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
+                    checkpoint.config().contextLength());
+            facts = read;
+            return read;
+        } catch (CheckpointException e) {
+            throw new PlatformException(ErrorCode.SOLVER_UNAVAILABLE, "The model cannot be read: " + e.getMessage(), e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Most tokens of prompt and reply. */
+    int maxSequence() {
+        return Math.min(options.maxSequence(), facts().contextLength());
+    }
+
+    /** The model, loaded now if need be. */
+    LoadedModel get() {
+        LoadedModel present = loaded;
+        if (present != null) {
+            return present;
+        }
+        lock.lock();
+        try {
+            present = loaded;
+            if (present != null) {
+                return present;
+            }
+            if (closed) {
+                throw new PlatformException(ErrorCode.DRAINING, "The model has been closed");
+            }
+            ChatEncoder encoder = encoder();
+            try {
+                LoadedModel fresh = new LoadedModel(LanguageModel.load(path, options), encoder);
+                var card = fresh.engine().card();
+                facts = new Facts(card.weightsHash(), card.numberType(), card.contextLength());
+                loaded = fresh;
+                return fresh;
+            } catch (RuntimeException e) {
+                encoder.close();
+                throw e;
+            }
+        } catch (CheckpointException | TokenizerException | ChatTemplateException e) {
+            LOG.error("{} cannot be loaded", path, e);
+            throw new PlatformException(
+                    ErrorCode.SOLVER_UNAVAILABLE, "The model cannot be loaded: " + e.getMessage(), e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Loads the model and makes one token with it. */
+    void warmUp() {
+        LoadedModel model = get();
+        int[] prompt = model.encoder().tokenizer().encode("Hello", false);
+        model.engine().submit(GenerationRequest.greedy(prompt, 1)).result().join();
+    }
+
+    @Nullable
+    EngineStatistics statistics() {
+        LoadedModel present = loaded;
+        return present == null ? null : present.engine().statistics();
+    }
+
+    private ChatEncoder encoder() {
+        if (Files.isDirectory(path)) {
+            return ChatEncoder.fromDirectory(path);
+        }
+        try (Gguf gguf = Gguf.open(path)) {
+            return ChatEncoder.fromGguf(gguf.metadata(), path.toString());
+        }
+    }
+
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            LoadedModel present = loaded;
+            loaded = null;
+            if (present != null) {
+                present.engine().close();
+                present.encoder().close();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Tests of the model endpoint. */
+@NullMarked
+package org.harnesslearning.solver.catalog;
+
+import org.jspecify.annotations.NullMarked;
