@@ -94,4 +94,6 @@ docker build --network none --build-arg BASE="$base" --tag "$tag" "$work" >"$wor
   tail -n 20 "$work/log" >&2
   die "the build failed (if a package is damaged, delete $cache)"
 }
+# The stage that unpacked the packages, which some builders keep without a name.
+docker image prune --force --filter label=org.harnesslearning.image=gym-packages >/dev/null 2>&1 || true
 finish
