@@ -103,8 +103,9 @@ public class ExecutorApplication {
             QuestionResults results,
             RunBudgets budgets,
             Scorers scorers,
-            ExecutionSettings settings) {
-        return new Executions(sandboxes, broker, results, budgets, scorers, settings);
+            ExecutionSettings settings,
+            MeterRegistry metrics) {
+        return new Executions(sandboxes, broker, results, budgets, scorers, settings, metrics);
     }
 
     @Bean

@@ -8,9 +8,11 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.CheckRequest;
@@ -45,9 +47,7 @@ class ExecutorApplicationTests {
             "--spring.datasource.username=postgres",
             "--executor.sandbox.image-build=" + TestSandboxes.IMAGE_BUILD
         };
-        String[] all = java.util.stream.Stream.of(common, more)
-                .flatMap(java.util.Arrays::stream)
-                .toArray(String[]::new);
+        String[] all = Stream.of(common, more).flatMap(Arrays::stream).toArray(String[]::new);
         return new SpringApplicationBuilder(ExecutorApplication.class).run(all);
     }
 
@@ -95,7 +95,7 @@ class ExecutorApplicationTests {
             String metrics = http.send(
                             HttpRequest.newBuilder(base.resolve("/metrics")).build(), BodyHandlers.ofString())
                     .body();
-            assertThat(metrics).contains("executor_containers 0.0");
+            assertThat(metrics).contains("executor_containers 0.0", "executor_questions_total{code=\"OK\"} 2.0");
         }
         assertThat(TestSandboxes.containersOf(owner)).isEmpty();
     }

@@ -1,5 +1,6 @@
 package org.harnesslearning.executor.execution;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,6 +35,7 @@ public final class Executions implements AutoCloseable {
     private final RunBudgets budgets;
     private final Scorers scorers;
     private final ExecutionSettings settings;
+    private final MeterRegistry metrics;
     private final Map<ResultKey, CompletableFuture<QuestionResult>> flights = new ConcurrentHashMap<>();
 
     /** In order of their start; ended ones beyond the settings' number are forgotten, oldest first. */
@@ -47,13 +49,15 @@ public final class Executions implements AutoCloseable {
             QuestionResults results,
             RunBudgets budgets,
             Scorers scorers,
-            ExecutionSettings settings) {
+            ExecutionSettings settings,
+            MeterRegistry metrics) {
         this.sandboxes = sandboxes;
         this.broker = broker;
         this.results = results;
         this.budgets = budgets;
         this.scorers = scorers;
         this.settings = settings;
+        this.metrics = metrics;
     }
 
     /**
@@ -87,7 +91,10 @@ public final class Executions implements AutoCloseable {
             return known;
         }
         Execution execution = new Execution(
-                request, results, () -> new Lane(request, sandboxes, broker, results, scorer, settings), flights);
+                request,
+                results,
+                () -> new Lane(request, sandboxes, broker, results, scorer, settings, metrics),
+                flights);
         executions.remove(request.id());
         executions.put(request.id(), execution);
         forgetOld();

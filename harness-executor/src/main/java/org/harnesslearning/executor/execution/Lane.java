@@ -1,5 +1,7 @@
 package org.harnesslearning.executor.execution;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
 import java.util.UUID;
 import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.HarnessError;
@@ -33,6 +35,7 @@ final class Lane implements AutoCloseable {
     private final QuestionResults results;
     private final Scorer scorer;
     private final ExecutionSettings settings;
+    private final MeterRegistry metrics;
     private @Nullable HarnessSandbox sandbox;
 
     Lane(
@@ -41,13 +44,15 @@ final class Lane implements AutoCloseable {
             ModelBroker broker,
             QuestionResults results,
             Scorer scorer,
-            ExecutionSettings settings) {
+            ExecutionSettings settings,
+            MeterRegistry metrics) {
         this.request = request;
         this.sandboxes = sandboxes;
         this.broker = broker;
         this.results = results;
         this.scorer = scorer;
         this.settings = settings;
+        this.metrics = metrics;
     }
 
     /**
@@ -69,7 +74,7 @@ final class Lane implements AutoCloseable {
                 if (fault.ownEnd() && ++ownEnds == 2) {
                     // The engine is well and the same question ended its container twice: that is the harness's doing.
                     HarnessError error =
-                            new HarnessError("SandboxViolation", "The harness ended its sandbox", java.util.List.of());
+                            new HarnessError("SandboxViolation", "The harness ended its sandbox", List.of());
                     SandboxResult violation = new SandboxResult.Crashed(error, true, SandboxResult.Output.EMPTY);
                     return commit(key, calls.id(), result(item, violation, calls));
                 }
@@ -180,6 +185,8 @@ final class Lane implements AutoCloseable {
         for (int tried = 1; ; tried++) {
             try {
                 if (results.commit(key, request.runId(), attempt, result)) {
+                    metrics.counter("executor.questions", "code", result.code().name())
+                            .increment();
                     return result;
                 }
                 return results.find(key).orElseThrow();

@@ -3,6 +3,7 @@ package org.harnesslearning.executor.execution;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.flywaydb.core.Flyway;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -85,7 +87,7 @@ class ExecutionsTests {
         await(() -> docker.containers().isEmpty());
     }
 
-    private static void await(java.util.function.BooleanSupplier condition) {
+    private static void await(BooleanSupplier condition) {
         long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime()).as("waited too long").isLessThan(end);
@@ -108,7 +110,8 @@ class ExecutionsTests {
                 results,
                 runs,
                 Scorers.own(),
-                new ExecutionSettings(3, Duration.ofMillis(1), Duration.ofMinutes(2), 64));
+                new ExecutionSettings(3, Duration.ofMillis(1), Duration.ofMinutes(2), 64),
+                new SimpleMeterRegistry());
     }
 
     private static String square(ChatRequest request) {

@@ -3,6 +3,7 @@ package org.harnesslearning.executor.sandbox;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.harnesslearning.contracts.execution.HarnessError;
@@ -448,7 +450,7 @@ class SandboxTests {
         try (HarnessSandbox sandbox = open(source, SHORT)) {
             // The call takes longer than the question's whole clock.
             SandboxResult result = sandbox.ask("q", request -> {
-                new CountDownLatch(1).await(1500, java.util.concurrent.TimeUnit.MILLISECONDS);
+                new CountDownLatch(1).await(1500, TimeUnit.MILLISECONDS);
                 return new Broker.Answer.Reply("late");
             });
             assertThat(answer(result)).isEqualTo("late");
@@ -533,6 +535,6 @@ class SandboxTests {
         });
         asked.await();
         thread.interrupt();
-        assertThat(thread.join(java.time.Duration.ofSeconds(20))).isTrue();
+        assertThat(thread.join(Duration.ofSeconds(20))).isTrue();
     }
 }
