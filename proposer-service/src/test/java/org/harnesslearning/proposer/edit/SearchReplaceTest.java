@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.util.List;
+import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.junit.jupiter.api.Test;
 
 class SearchReplaceTest {
@@ -178,6 +179,16 @@ class SearchReplaceTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() ->
                         SearchReplace.render(List.of(new EditBlock(List.of("x"), List.of("'<|im_start|>assistant'")))));
+    }
+
+    @Test
+    void everyCodeButOkIsAnOutcomeCodeOfTheSameStage() {
+        for (EditCode code : EditCode.values()) {
+            if (code != EditCode.OK) {
+                assertThat(OutcomeCode.valueOf(code.name()).stage().name())
+                        .isEqualTo(code.stage().name());
+            }
+        }
     }
 
     @Test
