@@ -1,0 +1,64 @@
+package org.harnesslearning.llm.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import org.harnesslearning.llm.EngineOptions;
+import org.harnesslearning.llm.GenerationRequest;
+import org.harnesslearning.llm.LanguageModel;
+import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.harnesslearning.llm.checkpoint.Goldens;
+import org.harnesslearning.llm.checkpoint.TinyCheckpoints;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+
+/** Small random models of each family against Hugging Face Transformers. */
+class TinyModelTest {
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @CsvSource({
+        "llama-untied, 1",
+        "llama-tied-llama3-rope, 1",
+        "qwen2-tied, 3",
+        "qwen2-untied, 1",
+        "qwen3-tied, 1",
+        "qwen3-untied, 2"
+    })
+    void logitsAndGreedyTokensEqualThoseOfTransformers(String name, int shards) throws IOException {
+        Path checkpoint = TinyCheckpoints.huggingFace(directory, name, shards);
+        JsonNode golden = Goldens.json("tiny").get(name);
+        try (OnnxDecoder decoder = new OnnxDecoder(Checkpoint.open(checkpoint), 2, 1, 128, 1, false)) {
+            for (JsonNode item : golden.get("cases")) {
+                int[] prompt = Goldens.ints(item.get("prompt"));
+                float[] logits =
+                        decoder.extend(1, 0, prompt, Shaping.PLAIN).allLogits().get();
+                assertThat(Logits.maxDifference(logits, Goldens.floats(item.get("logits"))))
+                        .isLessThan(1e-5);
+            }
+        }
+        EngineOptions options = EngineOptions.defaults().withSlots(2).withThreads(1);
+        try (LanguageModel model = LanguageModel.load(checkpoint, options)) {
+            assertThat(model.card().architecture()).isEqualTo(name.split("-")[0]);
+            assertThat(model.card().endTokens()).containsExactly(1);
+            assertThat(model.options().maxSequence()).isEqualTo(128);
+            for (JsonNode item : golden.get("cases")) {
+                int[] expected = Goldens.ints(item.get("greedy"));
+                GenerationRequest request = GenerationRequest.greedy(Goldens.ints(item.get("prompt")), expected.length)
+                        .withIgnoreEndTokens(true);
+                assertThat(model.submit(request)
+                                .result()
+                                .join()
+                                .sequences()
+                                .getFirst()
+                                .tokenIds())
+                        .containsExactly(expected);
+            }
+        }
+    }
+}
