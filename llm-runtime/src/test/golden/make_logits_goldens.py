@@ -8,7 +8,8 @@ Three files:
   tiny.json            logits and greedy tokens of small random Llama, Qwen2 and Qwen3 models; their weights follow
                        from a formula (see `weights`), which the tests repeat in Java
   smollm2-135m.json    prompts, greedy continuations, argmax at each position of the dequantised model in fp32
-  smollm2-135m.f32.gz  its logits after each prompt: all of the first prompt, every 16th of the others
+  smollm2-135m.f32.gz  its logits after each prompt: all of the first prompt, every 16th of the next
+                       four
 """
 
 import gzip
@@ -34,6 +35,24 @@ PROMPTS = [
     "Once upon a time, in a small village by the sea, there lived an old fisherman who",
     "Écrivez une phrase: le chat dort sur le canapé et 1234567 + 89 =",
 ]
+CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+PROMPTS += [CHAT.format(question) for question in (
+    "Name three rivers in Europe.",
+    "Write a Python function that returns the sum of a list of numbers.",
+    "What day comes after Friday?",
+    "Sort these words: pear, apple, fig.",
+    "Why is the sky blue?",
+    "Translate to French: good morning.",
+)]
+PROMPTS += [
+    "import numpy as np\n\ndef softmax(x):\n",
+    "The mitochondria is the powerhouse of the cell. It produces",
+    "SELECT name, price FROM products WHERE",
+    "Water boils at 100 degrees Celsius because",
+    "In 1969, the first humans landed on",
+]
+# Prompts whose logits are kept; of the others only the likeliest tokens.
+LOGIT_PROMPTS = 5
 GREEDY_TOKENS = 64
 
 
@@ -135,11 +154,12 @@ def real(path, out):
         with torch.no_grad():
             all_logits = model(torch.tensor([ids + continuation])).logits[0]
             last = model(torch.tensor([ids])).logits[0, -1].numpy().astype("<f4")
-        logits.append(last if i == 0 else last[::16])
+        if i < LOGIT_PROMPTS:
+            logits.append(last if i == 0 else last[::16])
         cases.append({"prompt": ids, "greedy": continuation, "argmax": all_logits.argmax(-1).tolist()})
     with open(os.path.join(out, "smollm2-135m.f32.gz"), "wb") as f:
         f.write(gzip.compress(np.concatenate(logits).tobytes(), 9, mtime=0))
-    return {"cases": cases, "stride": 16}
+    return {"cases": cases, "stride": 16, "logit_cases": LOGIT_PROMPTS}
 
 
 def main():

@@ -1,6 +1,10 @@
 package org.harnesslearning.llm.engine;
 
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.javacpp.Pointer;
@@ -8,6 +12,7 @@ import org.bytedeco.onnxruntime.MemoryInfo;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
 import org.harnesslearning.llm.graph.ElementType;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Memory on the device that runs the model, and ONNX Runtime's views of it. The one place that knows the device: here
@@ -16,6 +21,10 @@ import org.harnesslearning.llm.graph.ElementType;
  * <p>Used by one thread.
  */
 final class DeviceMemory implements AutoCloseable {
+
+    private static final long PAGE = 4096;
+    private static final int MADV_DONTNEED = 4;
+    private static final @Nullable MethodHandle MADVISE = madvise();
 
     private final MemoryInfo info = MemoryInfo.CreateCpu(onnxruntime.OrtDeviceAllocator, onnxruntime.OrtMemTypeDefault);
     private final List<Pointer> blocks = new ArrayList<>();
@@ -32,6 +41,45 @@ final class DeviceMemory implements AutoCloseable {
         }
         blocks.add(block);
         return segment(block, bytes);
+    }
+
+    /**
+     * Gives the pages of some memory back to the operating system; it stays addressable and reads as zero.
+     *
+     * @return whether that can be done here
+     */
+    static boolean discard(MemorySegment memory) {
+        if (MADVISE == null) {
+            return false;
+        }
+        long start = (memory.address() + PAGE - 1) / PAGE * PAGE;
+        long end = (memory.address() + memory.byteSize()) / PAGE * PAGE;
+        if (end <= start) {
+            return true;
+        }
+        try {
+            return (int) MADVISE.invokeExact(MemorySegment.ofAddress(start), end - start, MADV_DONTNEED) == 0;
+        } catch (Throwable e) {
+            throw new IllegalStateException("madvise cannot be called", e);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private static @Nullable MethodHandle madvise() {
+        if (!System.getProperty("os.name").equals("Linux")) {
+            return null;
+        }
+        Linker linker = Linker.nativeLinker();
+        return linker.defaultLookup()
+                .find("madvise")
+                .map(function -> linker.downcallHandle(
+                        function,
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.ADDRESS,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_INT)))
+                .orElse(null);
     }
 
     /** The memory behind a native pointer that is known to have so many bytes. */

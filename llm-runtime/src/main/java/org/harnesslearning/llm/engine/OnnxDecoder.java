@@ -3,6 +3,7 @@ package org.harnesslearning.llm.engine;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,8 @@ import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A decoder on ONNX Runtime.
@@ -26,6 +29,9 @@ import org.harnesslearning.llm.sampling.Candidates;
  * the mapped checkpoint, so that their table costs no memory of its own.
  */
 final class OnnxDecoder implements Decoder {
+
+    private static final Logger LOG = LoggerFactory.getLogger(OnnxDecoder.class);
+    private static final int PROBE_TOKENS = 16;
 
     private final Checkpoint checkpoint;
     private final DecoderConfig config;
@@ -69,7 +75,8 @@ final class OnnxDecoder implements Decoder {
         this.embedding = new float[config.hidden()];
         DecoderGraph.Built graph = DecoderGraph.build(checkpoint, maxSequence, dequantise);
         this.top = graph.top();
-        this.session = OnnxRuntime.session(graph, memory, threads);
+        List<OnnxRuntime.Placed> weights = OnnxRuntime.place(graph.weights(), memory, threads);
+        this.session = OnnxRuntime.session(graph.model(), weights, memory, threads);
         for (int i = 0; i < 2 * config.layers(); i++) {
             caches.add(memory.allocate(rowBytes * rows));
         }
@@ -83,6 +90,41 @@ final class OnnxDecoder implements Decoder {
         logSum = memory.allocate(4L * batch);
         embeddings = memory.allocate(4L * batch * config.hidden());
         penalised = memory.allocate(8L * batch);
+        discardPacked(weights);
+    }
+
+    /**
+     * Gives back the memory of weights that the kernels have copied. That they really do not read it again is tried
+     * out, with the paths for many tokens and for one; where they do, the weights are put back.
+     */
+    private void discardPacked(List<OnnxRuntime.Placed> weights) {
+        List<float[]> before = probe();
+        for (OnnxRuntime.Placed placed : weights) {
+            for (int i = 0; i < placed.targets().size(); i++) {
+                if (placed.weight().specs().get(i).packed()) {
+                    DeviceMemory.discard(placed.targets().get(i));
+                }
+            }
+        }
+        List<float[]> after = probe();
+        for (int i = 0; i < before.size(); i++) {
+            if (!Arrays.equals(before.get(i), after.get(i))) {
+                LOG.warn("this processor's kernels read the weights in place: they stay in memory twice");
+                weights.forEach(OnnxRuntime.Placed::fill);
+                return;
+            }
+        }
+    }
+
+    private List<float[]> probe() {
+        int count = Math.min(maxSequence - 1, PROBE_TOKENS);
+        int[] tokens = new int[count];
+        for (int i = 0; i < count; i++) {
+            tokens[i] = i % config.vocabulary();
+        }
+        float[] many = extend(0, 0, tokens, Shaping.PLAIN).allLogits().get();
+        float[] one = extend(0, count, new int[] {0}, Shaping.PLAIN).allLogits().get();
+        return List.of(many, one);
     }
 
     @Override

@@ -2,24 +2,20 @@ package org.harnesslearning.llm.engine;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.onnxruntime.Env;
 import org.bytedeco.onnxruntime.Session;
 import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
-import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.Weight;
 
-/** Makes sessions of ONNX Runtime. */
+/** Makes sessions of ONNX Runtime whose weights lie in memory of ours. */
 final class OnnxRuntime {
 
     static {
@@ -36,49 +32,31 @@ final class OnnxRuntime {
     private OnnxRuntime() {}
 
     /**
-     * Fills the weights and makes a session.
+     * A weight with the memory of each of its initialisers.
      *
-     * @param threads threads that fill the weights and that run each step
+     * @param weight what fills it
+     * @param targets one segment for each spec
      */
-    static Session session(DecoderGraph.Built graph, DeviceMemory memory, int threads) {
-        Map<String, Value> values = new HashMap<>();
-        try (SessionOptions options = new SessionOptions();
-                BytePointer model = new BytePointer(graph.model())) {
-            fill(graph.weights(), values, memory, threads);
-            options.SetIntraOpNumThreads(threads);
-            options.SetInterOpNumThreads(1);
-            options.SetExecutionMode(onnxruntime.ORT_SEQUENTIAL);
-            options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
-            options.DisableMemPattern();
-            options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-            for (Map.Entry<Object, Object> entry : System.getProperties().entrySet()) {
-                if (entry.getKey().toString().startsWith("ort.")) {
-                    options.AddConfigEntry(
-                            entry.getKey().toString().substring(4),
-                            entry.getValue().toString());
-                }
-            }
-            values.forEach((name, value) -> options.AddInitializer(name, value.asOrtValue()));
-            return new Session(ENVIRONMENT, model, graph.model().length, options);
-        } finally {
-            values.values().forEach(Value::close);
-            Pointer.trimMemory();
+    record Placed(Weight weight, List<MemorySegment> targets) {
+
+        void fill() {
+            weight.filler().fill(targets);
         }
     }
 
-    private static void fill(List<Weight> weights, Map<String, Value> values, DeviceMemory memory, int threads) {
+    /** Allocates memory for the weights and fills it with {@code threads} threads. */
+    static List<Placed> place(List<Weight> weights, DeviceMemory memory, int threads) {
+        List<Placed> placed = new ArrayList<>();
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             List<Future<?>> pending = new ArrayList<>();
             for (Weight weight : weights) {
-                List<MemorySegment> targets = new ArrayList<>();
-                for (Weight.Spec spec : weight.specs()) {
-                    long[] shape =
-                            spec.shape().stream().mapToLong(Long::longValue).toArray();
-                    MemorySegment target = memory.allocate(spec.byteSize());
-                    values.put(spec.name(), memory.tensor(target, spec.type(), shape));
-                    targets.add(target);
-                }
-                pending.add(pool.submit(() -> weight.filler().fill(targets)));
+                Placed one = new Placed(
+                        weight,
+                        weight.specs().stream()
+                                .map(spec -> memory.allocate(spec.byteSize()))
+                                .toList());
+                placed.add(one);
+                pending.add(pool.submit(one::fill));
             }
             for (Future<?> future : pending) {
                 future.get();
@@ -88,6 +66,42 @@ final class OnnxRuntime {
             throw new IllegalStateException("interrupted while loading weights", e);
         } catch (ExecutionException e) {
             throw new IllegalStateException("weights cannot be converted", e.getCause());
+        }
+        return placed;
+    }
+
+    /**
+     * Makes a session.
+     *
+     * @param model serialised {@code ModelProto}
+     * @param weights its initialisers; their memory must outlive the session
+     * @param threads threads that run a step
+     */
+    static Session session(byte[] model, List<Placed> weights, DeviceMemory memory, int threads) {
+        List<Value> values = new ArrayList<>();
+        try (SessionOptions options = new SessionOptions();
+                BytePointer bytes = new BytePointer(model)) {
+            options.SetIntraOpNumThreads(threads);
+            options.SetInterOpNumThreads(1);
+            options.SetExecutionMode(onnxruntime.ORT_SEQUENTIAL);
+            options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
+            options.DisableMemPattern();
+            options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
+            // Waiting threads sleep: other processes share the processors, and spinning would take time from them.
+            options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+            for (Placed placed : weights) {
+                for (int i = 0; i < placed.targets().size(); i++) {
+                    Weight.Spec spec = placed.weight().specs().get(i);
+                    long[] shape =
+                            spec.shape().stream().mapToLong(Long::longValue).toArray();
+                    Value value = memory.tensor(placed.targets().get(i), spec.type(), shape);
+                    values.add(value);
+                    options.AddInitializer(spec.name(), value.asOrtValue());
+                }
+            }
+            return new Session(ENVIRONMENT, bytes, model.length, options);
+        } finally {
+            values.forEach(Value::close);
         }
     }
 }

@@ -2,6 +2,7 @@ package org.harnesslearning.llm.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which row a prompt goes to and which finished rows are kept for later prompts.
@@ -65,7 +66,7 @@ final class Rows {
     }
 
     /** Takes a row and copies a whole prompt into it; null if no row holds all of it. */
-    @org.jspecify.annotations.Nullable
+    @Nullable
     Row takeCopy(int[] prompt) {
         for (Row donor : rows) {
             if (donor.shared(prompt) == prompt.length) {
@@ -117,7 +118,7 @@ final class Rows {
     }
 
     /** The free row that is missed least: fewest tokens that no other row holds, then longest unused. */
-    private Row cheapest(@org.jspecify.annotations.Nullable Row donor) {
+    private Row cheapest(@Nullable Row donor) {
         Row best = null;
         int bestLoss = Integer.MAX_VALUE;
         for (Row row : rows) {

@@ -263,10 +263,10 @@ public final class DecoderGraph {
         BlockPacker.Form form = BlockPacker.Form.of(weight.type());
         long blocks = columns / form.block;
         List<Weight.Spec> specs = new ArrayList<>(List.of(
-                new Weight.Spec(name + ".quants", ElementType.UINT8, rows, blocks, form.block * form.bits / 8),
-                new Weight.Spec(name + ".scales", ElementType.FLOAT, rows, blocks)));
+                new Weight.Spec(name + ".quants", ElementType.UINT8, true, rows, blocks, form.block * form.bits / 8),
+                new Weight.Spec(name + ".scales", ElementType.FLOAT, false, rows, blocks)));
         if (form.offset) {
-            specs.add(new Weight.Spec(name + ".offsets", ElementType.FLOAT, rows, blocks));
+            specs.add(new Weight.Spec(name + ".offsets", ElementType.FLOAT, true, rows, blocks));
         }
         graph.weight(new Weight(
                 specs,
@@ -303,7 +303,7 @@ public final class DecoderGraph {
     private String denseMatrix(String input, String name, Tensor weight, RowOrder order, String biasName) {
         int rows = Math.toIntExact(weight.shape().getFirst());
         int columns = Math.toIntExact(weight.shape().getLast());
-        graph.weight(new Weight(List.of(new Weight.Spec(name, ElementType.FLOAT, rows, columns)), targets -> {
+        graph.weight(new Weight(List.of(new Weight.Spec(name, ElementType.FLOAT, true, rows, columns)), targets -> {
             float[] values = new float[columns];
             for (int row = 0; row < rows; row++) {
                 Dequantiser.row(weight, order.storedRow(row), values, 0);
@@ -344,7 +344,7 @@ public final class DecoderGraph {
 
     private String vector(String name, float[] values, long... shape) {
         graph.weight(new Weight(
-                List.of(new Weight.Spec(name, ElementType.FLOAT, shape)),
+                List.of(new Weight.Spec(name, ElementType.FLOAT, false, shape)),
                 targets ->
                         MemorySegment.copy(values, 0, targets.getFirst(), ValueLayout.JAVA_FLOAT, 0, values.length)));
         return name;

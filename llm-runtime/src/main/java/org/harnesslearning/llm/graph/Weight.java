@@ -21,15 +21,16 @@ public record Weight(List<Spec> specs, Filler filler) {
      * @param name name in the graph
      * @param type element type
      * @param shape dimensions, slowest first
+     * @param packed whether ONNX Runtime's kernel makes a copy in an order of its own and does not read this one again
      */
-    public record Spec(String name, ElementType type, List<Long> shape) {
+    public record Spec(String name, ElementType type, List<Long> shape, boolean packed) {
 
         public Spec {
             shape = List.copyOf(shape);
         }
 
-        Spec(String name, ElementType type, long... shape) {
-            this(name, type, java.util.Arrays.stream(shape).boxed().toList());
+        Spec(String name, ElementType type, boolean packed, long... shape) {
+            this(name, type, java.util.Arrays.stream(shape).boxed().toList(), packed);
         }
 
         /** Size of its data. */

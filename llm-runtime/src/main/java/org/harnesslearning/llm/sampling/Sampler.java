@@ -3,6 +3,7 @@ package org.harnesslearning.llm.sampling;
 import java.util.Arrays;
 import org.harnesslearning.llm.Sampling;
 import org.harnesslearning.llm.TokenLogprob;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Draws the tokens of one sample.
@@ -71,7 +72,7 @@ public final class Sampler {
      *
      * @return null if the candidates do not reach far enough to tell
      */
-    private @org.jspecify.annotations.Nullable TokenLogprob nucleus(Candidates candidates, int available, double draw) {
+    private @Nullable TokenLogprob nucleus(Candidates candidates, int available, double draw) {
         int topK = sampling.topK() == 0 ? Integer.MAX_VALUE : sampling.topK();
         if (topK != Integer.MAX_VALUE && topK > available && candidates.topLogits().length == available) {
             return null;

@@ -3,6 +3,8 @@ package org.harnesslearning.llm.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.Goldens;
 import org.harnesslearning.llm.sampling.Candidates;
@@ -27,15 +29,14 @@ class SmolLmTest {
         double worst = 0;
         try (Decoder decoder = decoder(1, true)) {
             int at = 0;
-            boolean first = true;
-            for (JsonNode item : golden.get("cases")) {
+            for (int i = 0; i < golden.get("logit_cases").asInt(); i++) {
+                JsonNode item = golden.get("cases").get(i);
                 float[] logits = decoder.extend(0, 0, Goldens.ints(item.get("prompt")), Shaping.PLAIN)
                         .allLogits()
                         .get();
-                for (int i = 0; i < logits.length; i += first ? 1 : stride) {
-                    worst = Math.max(worst, Math.abs(logits[i] - expected[at++]));
+                for (int token = 0; token < logits.length; token += i == 0 ? 1 : stride) {
+                    worst = Math.max(worst, Math.abs(logits[token] - expected[at++]));
                 }
-                first = false;
             }
             assertThat(at).isEqualTo(expected.length);
         }
@@ -66,7 +67,7 @@ class SmolLmTest {
                 for (int row = 0; row < count; row++) {
                     chosen[row][i] = next[row];
                 }
-                var candidates = decoder.step(pasts, next, java.util.Collections.nCopies(count, Shaping.PLAIN));
+                List<Candidates> candidates = decoder.step(pasts, next, Collections.nCopies(count, Shaping.PLAIN));
                 for (int row = 0; row < count; row++) {
                     next[row] = candidates.get(row).topTokens()[0];
                     pasts[row]++;
@@ -79,38 +80,6 @@ class SmolLmTest {
                                 Goldens.ints(golden.get("cases").get(row).get("greedy")));
             }
         }
-    }
-
-    @Test
-    void quantisedPathAgreesOnTheLikeliestToken() {
-        int positions = 0;
-        int agreeing = 0;
-        double divergence = 0;
-        try (Decoder exact = decoder(1, true);
-                Decoder quantised = decoder(1, false)) {
-            for (JsonNode item : golden.get("cases")) {
-                int[] prompt = Goldens.ints(item.get("prompt"));
-                int[] text = Arrays.copyOf(prompt, prompt.length + 64);
-                System.arraycopy(Goldens.ints(item.get("greedy")), 0, text, prompt.length, 64);
-                int[] argmax = Goldens.ints(item.get("argmax"));
-                for (int i = 0; i < text.length; i++) {
-                    int[] token = {text[i]};
-                    float[] expected =
-                            exact.extend(0, i, token, Shaping.PLAIN).allLogits().get();
-                    float[] actual = quantised
-                            .extend(0, i, token, Shaping.PLAIN)
-                            .allLogits()
-                            .get();
-                    positions++;
-                    agreeing += Logits.argmax(actual) == argmax[i] ? 1 : 0;
-                    divergence += Logits.divergence(expected, actual);
-                }
-            }
-        }
-        System.out.printf(
-                "SmolLM2-135M with int8 activations: top-1 agreement %.2f %% of %d positions, mean KL %.2e nats%n",
-                100.0 * agreeing / positions, positions, divergence / positions);
-        assertThat((double) agreeing / positions).isGreaterThanOrEqualTo(0.98);
     }
 
     private static Decoder decoder(int rows, boolean dequantise) {

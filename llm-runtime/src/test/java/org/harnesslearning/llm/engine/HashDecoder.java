@@ -1,0 +1,128 @@
+package org.harnesslearning.llm.engine;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.harnesslearning.llm.sampling.Candidates;
+
+/**
+ * A decoder whose logits are a hash of all tokens in the row, so that any cell that is wrong, missing or in the wrong
+ * row changes what comes out. Its cells really are moved and copied.
+ */
+final class HashDecoder implements Decoder {
+
+    static final int VOCABULARY = 40;
+    private static final int TOP = 8;
+
+    private final int[][] cells;
+    private final AtomicInteger computed = new AtomicInteger();
+    private final AtomicInteger stepsUntilFailure = new AtomicInteger(Integer.MAX_VALUE);
+    private volatile boolean closed;
+
+    HashDecoder(int rows, int maxSequence) {
+        cells = new int[rows][maxSequence];
+        for (int[] row : cells) {
+            Arrays.fill(row, -1);
+        }
+    }
+
+    /** Tokens computed so far, prompts and completions together. */
+    int computed() {
+        return computed.get();
+    }
+
+    /** Makes the step after so many more fail, once. */
+    void failAfter(int steps) {
+        stepsUntilFailure.set(steps);
+    }
+
+    boolean closed() {
+        return closed;
+    }
+
+    @Override
+    public int rows() {
+        return cells.length;
+    }
+
+    @Override
+    public int maxSequence() {
+        return cells[0].length;
+    }
+
+    @Override
+    public Candidates extend(int row, int past, int[] tokens, Shaping shaping) {
+        failIfDue(row, past);
+        System.arraycopy(tokens, 0, cells[row], past, tokens.length);
+        computed.addAndGet(tokens.length);
+        return candidates(Arrays.copyOf(cells[row], past + tokens.length), shaping);
+    }
+
+    @Override
+    public List<Candidates> step(int[] pasts, int[] tokens, List<Shaping> shapings) {
+        failIfDue(0, pasts[0]);
+        List<Candidates> result = new ArrayList<>();
+        for (int row = 0; row < pasts.length; row++) {
+            cells[row][pasts[row]] = tokens[row];
+            computed.incrementAndGet();
+            result.add(candidates(Arrays.copyOf(cells[row], pasts[row] + 1), shapings.get(row)));
+        }
+        return result;
+    }
+
+    private void failIfDue(int row, int past) {
+        if (stepsUntilFailure.getAndDecrement() == 0) {
+            cells[row][past] = -7; // half-written
+            throw new IllegalStateException("the device gave up");
+        }
+    }
+
+    /** What this model says after a text. */
+    static Candidates candidates(int[] text, Shaping shaping) {
+        int hash = Arrays.hashCode(text);
+        float[] logits = new float[VOCABULARY];
+        for (int token = 0; token < VOCABULARY; token++) {
+            int mixed = (hash + token * 0x9E3779B9) * 0x85EBCA6B;
+            logits[token] = ((mixed ^ mixed >>> 15) >>> 8) / (float) (1 << 24) * 8 - 4;
+        }
+        for (int token : shaping.penalised()) {
+            logits[token] = logits[token] > 0 ? logits[token] / shaping.penalty() : logits[token] * shaping.penalty();
+        }
+        double sum = 0;
+        for (int token = 0; token < VOCABULARY; token++) {
+            logits[token] *= shaping.inverseTemperature();
+            sum += Math.exp(logits[token]);
+        }
+        int[] top = IntStream.range(0, VOCABULARY)
+                .boxed()
+                .sorted(Comparator.comparing((Integer token) -> -logits[token]))
+                .limit(TOP)
+                .mapToInt(Integer::intValue)
+                .toArray();
+        float[] topLogits = new float[TOP];
+        for (int i = 0; i < TOP; i++) {
+            topLogits[i] = logits[top[i]];
+        }
+        return new Candidates(topLogits, top, (float) Math.log(sum), logits::clone);
+    }
+
+    @Override
+    public void copy(int from, int to, int count) {
+        System.arraycopy(cells[from], 0, cells[to], 0, count);
+    }
+
+    @Override
+    public void swap(int first, int firstCells, int second, int secondCells) {
+        int[] kept = Arrays.copyOf(cells[first], firstCells);
+        System.arraycopy(cells[second], 0, cells[first], 0, secondCells);
+        System.arraycopy(kept, 0, cells[second], 0, firstCells);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+}
