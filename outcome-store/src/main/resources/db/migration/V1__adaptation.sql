@@ -55,8 +55,8 @@ create table run (
     active_ms     bigint      not null default 0,
     -- calls made twice because a kill came between the call and its commit
     repeated      bigint      not null default 0,
-    -- provider failures in a row; enough of them pause the run
-    failures      int         not null default 0,
+    -- how often a worker began it since its last committed unit of work
+    starts        int         not null default 0,
     planned_calls bigint      not null default 0,
     done_calls    bigint      not null default 0,
     -- grows with every change: the entity tag

@@ -8,6 +8,7 @@ import org.harnesslearning.store.run.EvaluationStore;
 import org.harnesslearning.store.run.IdempotencyStore;
 import org.harnesslearning.store.run.ProposerCallStore;
 import org.harnesslearning.store.run.RoundStore;
+import org.harnesslearning.store.run.RunLimits;
 import org.harnesslearning.store.run.RunStore;
 import org.harnesslearning.store.task.TaskStore;
 import org.springframework.context.annotation.Bean;
@@ -55,6 +56,11 @@ public class OutcomeStoreConfiguration {
     @Bean
     IdempotencyStore idempotencyStore(JdbcClient jdbc, Clock clock) {
         return new IdempotencyStore(jdbc, clock);
+    }
+
+    @Bean
+    RunLimits runLimits(JdbcClient jdbc) {
+        return new RunLimits(jdbc);
     }
 
     @Bean

@@ -75,6 +75,41 @@ public class EvaluationStore {
                 .list();
     }
 
+    /** Number of committed questions over all evaluations of a run. */
+    public long answered(String run) {
+        return jdbc.sql("select coalesce(sum(jsonb_array_length(results)), 0) from evaluation where run_id = ?")
+                .param(run)
+                .query(Long.class)
+                .single();
+    }
+
+    /** How far each evaluation of a run is, without the results. */
+    public List<Extent> extents(String run) {
+        return jdbc.sql("""
+                        select round, candidate, role, split, state, questions, jsonb_array_length(results) done
+                        from evaluation where run_id = ?""")
+                .param(run)
+                .query((row, index) -> new Extent(
+                        row.getInt("round"),
+                        Columns.integer(row, "candidate"),
+                        EvaluationRow.Role.valueOf(row.getString("role").toUpperCase(Locale.ROOT)),
+                        Json.mapper().convertValue(row.getString("split"), Split.class),
+                        EvaluationRow.State.valueOf(row.getString("state").toUpperCase(Locale.ROOT)),
+                        row.getInt("questions"),
+                        row.getInt("done")))
+                .list();
+    }
+
+    /** How far one evaluation is. */
+    public record Extent(
+            int round,
+            @Nullable Integer candidate,
+            EvaluationRow.Role role,
+            Split split,
+            EvaluationRow.State state,
+            int questions,
+            int done) {}
+
     private static EvaluationRow row(ResultSet row, int index) throws SQLException {
         String failure = row.getString("failure");
         return new EvaluationRow(

@@ -18,7 +18,6 @@ import tools.jackson.databind.JsonNode;
  * @param recorded whether a model's replies come from a file
  * @param activeMs wall clock spent working
  * @param repeated calls made twice because a kill came between call and commit
- * @param failures provider failures in a row
  * @param version grows with every change
  */
 public record RunRow(
@@ -42,7 +41,6 @@ public record RunRow(
         @Nullable Instant finishedAt,
         long activeMs,
         long repeated,
-        int failures,
         long plannedCalls,
         long doneCalls,
         long version) {}

@@ -128,6 +128,13 @@ public class RunStore {
                 .update();
     }
 
+    /** Notes why the rounds ended, before the run itself does. */
+    public void stopReason(String id, String stopReason) {
+        jdbc.sql("update run set stop_reason = ?, version = version + 1 where id = ?")
+                .params(Columns.row(stopReason, id))
+                .update();
+    }
+
     /** Ends a run. */
     public void finish(
             String id,
@@ -158,9 +165,17 @@ public class RunStore {
                 .update();
     }
 
-    /** Adds working time. */
+    /** Counts a start of a worker; returns how many there were since the last committed unit. */
+    public int start(String id) {
+        return jdbc.sql("update run set starts = starts + 1 where id = ? returning starts")
+                .param(id)
+                .query(Integer.class)
+                .single();
+    }
+
+    /** Adds working time after a committed unit. */
     public void worked(String id, long ms) {
-        jdbc.sql("update run set active_ms = active_ms + ? where id = ?")
+        jdbc.sql("update run set active_ms = active_ms + ?, starts = 0 where id = ?")
                 .params(Columns.row(ms, id))
                 .update();
     }
@@ -169,13 +184,6 @@ public class RunStore {
     public void repeated(String id, long calls) {
         jdbc.sql("update run set repeated = repeated + ?, version = version + 1 where id = ?")
                 .params(Columns.row(calls, id))
-                .update();
-    }
-
-    /** Counts provider failures in a row; 0 after a success. */
-    public void failures(String id, int failures) {
-        jdbc.sql("update run set failures = ? where id = ? and failures <> ?")
-                .params(Columns.row(failures, id, failures))
                 .update();
     }
 
@@ -236,7 +244,6 @@ public class RunStore {
                 Columns.instant(row, "finished_at"),
                 row.getLong("active_ms"),
                 row.getLong("repeated"),
-                row.getInt("failures"),
                 row.getLong("planned_calls"),
                 row.getLong("done_calls"),
                 row.getLong("version"));
