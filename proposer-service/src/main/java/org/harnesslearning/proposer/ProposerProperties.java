@@ -1,0 +1,52 @@
+package org.harnesslearning.proposer;
+
+import java.time.Duration;
+import java.util.Map;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Settings of the proposer service.
+ *
+ * @param defaultModel model of proposer and solver where a request names none
+ * @param executorTimeout longest wait for one answer of the executor, generation and checks included
+ * @param modelTimeout longest wait for one answer of the model endpoint
+ * @param pollWait longest wait of one question to the executor how far an evaluation is
+ * @param questionLanes containers at once for one evaluation
+ * @param candidateLanes candidates of a round that are judged at once
+ * @param attempts tries of one unit of work before it counts as an infrastructure failure
+ * @param retryDelay pause before the second try; doubled for each further one
+ * @param eventPoll how often an event stream looks for new events
+ * @param heartbeat time between heartbeat comments of an event stream
+ * @param maxWait longest {@code Prefer: wait}
+ * @param reviseWait wait of a revision or evaluation without {@code Prefer}
+ * @param prices price by model name, for cost and {@code gate.max_cost}; models without one have no cost
+ */
+@ConfigurationProperties("proposer")
+public record ProposerProperties(
+        @DefaultValue("qwen2.5-coder-1.5b") String defaultModel,
+        @DefaultValue("10m") Duration executorTimeout,
+        @DefaultValue("30m") Duration modelTimeout,
+        @DefaultValue("2s") Duration pollWait,
+        @DefaultValue("2") int questionLanes,
+        @DefaultValue("2") int candidateLanes,
+        @DefaultValue("3") int attempts,
+        @DefaultValue("2s") Duration retryDelay,
+        @DefaultValue("500ms") Duration eventPoll,
+        @DefaultValue("15s") Duration heartbeat,
+        @DefaultValue("10m") Duration maxWait,
+        @DefaultValue("60s") Duration reviseWait,
+        @DefaultValue Map<String, Price> prices) {
+    /** Price of a million tokens, in the currency of the installation. */
+    public record Price(
+            @DefaultValue("0") double prompt,
+            @DefaultValue("0") double completion) {}
+
+    public ProposerProperties {
+        if (questionLanes < 1 || candidateLanes < 1 || attempts < 1) {
+            throw new IllegalArgumentException(
+                    "proposer.question-lanes, proposer.candidate-lanes and proposer.attempts are at least 1");
+        }
+        prices = Map.copyOf(prices);
+    }
+}

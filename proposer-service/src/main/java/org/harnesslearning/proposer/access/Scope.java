@@ -1,0 +1,8 @@
+package org.harnesslearning.proposer.access;
+
+/** Scope of an API key; each allows what the ones before it allow. */
+public enum Scope {
+    READ,
+    RUN,
+    ADMIN
+}

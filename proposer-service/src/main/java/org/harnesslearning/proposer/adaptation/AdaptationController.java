@@ -1,0 +1,180 @@
+package org.harnesslearning.proposer.adaptation;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.proposer.ProposerProperties;
+import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.proposer.order.Orders;
+import org.harnesslearning.proposer.run.EventStream;
+import org.harnesslearning.proposer.run.RunDesk;
+import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.proposer.run.RunServices;
+import org.harnesslearning.proposer.run.RunView;
+import org.harnesslearning.store.run.CandidateRow;
+import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.RunKind;
+import org.harnesslearning.store.run.RunRow;
+import org.harnesslearning.store.run.RunState;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.DeleteMapping;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+
+/** {@code POST /adapt} and everything under {@code /adaptations} but the report. */
+@RestController
+class AdaptationController {
+    private static final RunKind KIND = RunKind.ADAPTATION;
+
+    private final Orders orders;
+    private final RunDesk desk;
+    private final RunServices services;
+    private final RunView view;
+    private final EventStream events;
+    private final AdaptationResource resource;
+    private final ProposerProperties properties;
+
+    AdaptationController(
+            Orders orders,
+            RunDesk desk,
+            RunServices services,
+            RunView view,
+            EventStream events,
+            AdaptationResource resource,
+            ProposerProperties properties) {
+        this.orders = orders;
+        this.desk = desk;
+        this.services = services;
+        this.view = view;
+        this.events = events;
+        this.resource = resource;
+        this.properties = properties;
+    }
+
+    @PostMapping(path = "/adapt", consumes = MediaType.APPLICATION_JSON_VALUE)
+    ResponseEntity<Object> adapt(
+            @RequestBody byte[] body,
+            @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
+            @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
+            Caller caller) {
+        RunRow run = orders.order(KIND, body, caller, key);
+        Duration wait = RunHttp.wait(prefer, Duration.ZERO, properties.maxWait());
+        RunRow now = wait.isZero() ? run : desk.await(KIND, run.id(), wait);
+        return RunHttp.ordered(now, caller, "/adaptations/" + run.id(), resource.of(now, caller));
+    }
+
+    @GetMapping("/adaptations")
+    Map<String, Object> list(
+            @RequestParam(name = "state", required = false) @Nullable String state,
+            @RequestParam(name = "task", required = false) @Nullable String task,
+            @RequestParam(name = "limit", defaultValue = "20") int limit,
+            @RequestParam(name = "cursor", required = false) @Nullable String cursor,
+            Caller caller) {
+        if (limit < 1 || limit > 100) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "limit must be from 1 to 100");
+        }
+        if (cursor != null && !cursor.matches("adp_[0-9a-z]{26}")) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "cursor is not one that a list gave");
+        }
+        List<RunRow> runs = services.runs().newest(KIND, state(state), task, cursor, limit + 1);
+        List<RunRow> page = runs.size() > limit ? runs.subList(0, limit) : runs;
+        Map<String, Object> answer = new LinkedHashMap<>();
+        answer.put("data", page.stream().map(run -> resource.of(run, caller)).toList());
+        answer.put("next_cursor", runs.size() > limit ? page.getLast().id() : null);
+        return answer;
+    }
+
+    private static @Nullable RunState state(@Nullable String name) {
+        if (name == null) {
+            return null;
+        }
+        for (RunState state : RunState.values()) {
+            if (state.name().toLowerCase(Locale.ROOT).equals(name)) {
+                return state;
+            }
+        }
+        throw new PlatformException(
+                ErrorCode.INVALID_FIELD, "state is none of queued, running, paused, succeeded, failed, cancelled");
+    }
+
+    @GetMapping("/adaptations/{id}")
+    ResponseEntity<Object> get(
+            @PathVariable("id") String id,
+            @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
+            Caller caller) {
+        RunRow run = desk.get(KIND, id);
+        return RunHttp.read(run, caller, ifNoneMatch, () -> resource.of(run, caller));
+    }
+
+    @GetMapping(path = "/adaptations/{id}/events", produces = MediaType.TEXT_EVENT_STREAM_VALUE)
+    SseEmitter events(
+            @PathVariable("id") String id,
+            @RequestHeader(name = "Last-Event-ID", required = false) @Nullable String lastEventId) {
+        return events.open(desk.get(KIND, id).id(), lastEventId);
+    }
+
+    @PostMapping("/adaptations/{id}/cancel")
+    ResponseEntity<Object> cancel(@PathVariable("id") String id, Caller caller) {
+        return accepted(desk.cancel(KIND, id), caller);
+    }
+
+    @PostMapping("/adaptations/{id}/pause")
+    ResponseEntity<Object> pause(@PathVariable("id") String id, Caller caller) {
+        return accepted(desk.pause(KIND, id), caller);
+    }
+
+    @PostMapping("/adaptations/{id}/resume")
+    ResponseEntity<Object> resume(@PathVariable("id") String id, Caller caller) {
+        return accepted(desk.resume(KIND, id), caller);
+    }
+
+    @DeleteMapping("/adaptations/{id}")
+    ResponseEntity<Void> delete(@PathVariable("id") String id) {
+        desk.delete(KIND, id);
+        return ResponseEntity.noContent().build();
+    }
+
+    @GetMapping("/adaptations/{id}/rounds/{round}/candidates/{candidate}")
+    Map<String, Object> candidate(
+            @PathVariable("id") String id, @PathVariable("round") int round, @PathVariable("candidate") int index) {
+        RunRow run = desk.get(KIND, id);
+        CandidateRow candidate = services.candidates()
+                .find(id, round, index)
+                .orElseThrow(() -> new PlatformException(
+                        ErrorCode.NOT_FOUND, "Run " + id + " has no candidate " + round + "/" + index));
+        List<EvaluationRow> evaluations = services.evaluations().all(id);
+        Map<String, Object> fields = new LinkedHashMap<>(view.candidate(run, candidate, evaluations));
+        fields.put("round", round);
+        fields.put("reply", candidate.reply());
+        fields.put("finish_reason", candidate.finishReason());
+        fields.put("diff", candidate.diff());
+        fields.put("questions", view.measured(candidate, evaluations));
+        services.calls().find(id, round, candidate.call()).ifPresent(call -> {
+            fields.put("prompt_hash", call.promptHash());
+            fields.put("model", call.model());
+            fields.put("weights_version", call.weightsVersion());
+        });
+        return fields;
+    }
+
+    private ResponseEntity<Object> accepted(RunRow run, Caller caller) {
+        return ResponseEntity.status(HttpStatus.ACCEPTED)
+                .header(HttpHeaders.LOCATION, "/adaptations/" + run.id())
+                .header(HttpHeaders.ETAG, RunHttp.tag(run, caller))
+                .body(resource.of(run, caller));
+    }
+}

@@ -1,0 +1,38 @@
+package org.harnesslearning.proposer.adaptation;
+
+import java.util.List;
+import org.harnesslearning.proposer.statistics.Gain;
+import org.harnesslearning.proposer.statistics.Gate;
+import org.harnesslearning.proposer.statistics.Interval;
+import org.harnesslearning.proposer.statistics.Noise;
+import org.harnesslearning.proposer.statistics.ScoreSummary;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an adaptation found.
+ *
+ * @param harness hash of the chosen harness
+ * @param noise the starting harness against itself; null where it was not measured
+ */
+record AdaptationResult(
+        String harness, HeldOut heldOut, @Nullable Noise noise, Gate gate) {
+    /**
+     * Held-out scores; null where not measured.
+     *
+     * @param demonstration the best of the demonstrations' own harnesses
+     * @param demonstrations all that were measured
+     */
+    record HeldOut(
+            @Nullable ScoreSummary seed,
+            @Nullable ScoreSummary result,
+            @Nullable Named demonstration,
+            List<Named> demonstrations,
+            @Nullable Gain gain) {}
+
+    /** Score of a demonstration's own harness. */
+    record Named(String name, double mean, double strict, int n, Interval ci, Interval strictCi) {
+        static Named of(String name, ScoreSummary score) {
+            return new Named(name, score.mean(), score.strict(), score.n(), score.ci(), score.strictCi());
+        }
+    }
+}

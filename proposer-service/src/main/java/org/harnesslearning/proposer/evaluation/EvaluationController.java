@@ -1,0 +1,99 @@
+package org.harnesslearning.proposer.evaluation;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.proposer.ProposerProperties;
+import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.proposer.order.Orders;
+import org.harnesslearning.proposer.run.RunDesk;
+import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.proposer.run.RunServices;
+import org.harnesslearning.proposer.run.RunView;
+import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.MeasuredQuestion;
+import org.harnesslearning.store.run.RunKind;
+import org.harnesslearning.store.run.RunRow;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RestController;
+
+/** {@code POST /evaluations} and {@code GET /evaluations/{id}}. */
+@RestController
+class EvaluationController {
+    private static final RunKind KIND = RunKind.EVALUATION;
+
+    private final Orders orders;
+    private final RunDesk desk;
+    private final RunServices services;
+    private final RunView view;
+    private final ProposerProperties properties;
+
+    EvaluationController(
+            Orders orders, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
+        this.orders = orders;
+        this.desk = desk;
+        this.services = services;
+        this.view = view;
+        this.properties = properties;
+    }
+
+    @PostMapping(path = "/evaluations", consumes = MediaType.APPLICATION_JSON_VALUE)
+    ResponseEntity<Object> evaluate(
+            @RequestBody byte[] body,
+            @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
+            @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
+            Caller caller) {
+        RunRow run = orders.order(KIND, body, caller, key);
+        RunRow now = desk.await(KIND, run.id(), RunHttp.wait(prefer, properties.reviseWait(), properties.maxWait()));
+        return RunHttp.ordered(now, caller, "/evaluations/" + run.id(), resource(now, caller));
+    }
+
+    @GetMapping("/evaluations/{id}")
+    ResponseEntity<Object> get(
+            @PathVariable("id") String id,
+            @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
+            Caller caller) {
+        RunRow run = desk.get(KIND, id);
+        return RunHttp.read(run, caller, ifNoneMatch, () -> resource(run, caller));
+    }
+
+    private Map<String, Object> resource(RunRow run, Caller caller) {
+        List<EvaluationRow> evaluations = services.evaluations().all(run.id());
+        List<MeasuredQuestion> results =
+                evaluations.isEmpty() ? List.of() : evaluations.getFirst().results();
+        Map<String, Integer> byCode = new TreeMap<>();
+        results.forEach(result -> byCode.merge(result.code().name(), 1, Integer::sum));
+        boolean heldOut = RunView.settings(run).split() == Split.HELD_OUT;
+        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
+        fields.put("harness", run.seedHarness());
+        fields.put("score", RunView.score(run, results));
+        fields.put("by_code", byCode);
+        fields.put(
+                "questions",
+                results.stream()
+                        .map(result -> shown(result, heldOut && !caller.admin()))
+                        .toList());
+        fields.put("recorded", run.recorded());
+        fields.put("usage", view.usage(run));
+        fields.put("links", Map.of("self", "/evaluations/" + run.id()));
+        return fields;
+    }
+
+    /** Answers and exceptions of held-out questions may quote them, so they go to scope admin only. */
+    private static MeasuredQuestion shown(MeasuredQuestion result, boolean hide) {
+        return hide
+                ? new MeasuredQuestion(
+                        result.itemHash(), result.code(), result.score(), result.strict(), null, null, result.usage())
+                : result;
+    }
+}

@@ -1,0 +1,188 @@
+package org.harnesslearning.proposer.evaluation;
+
+import java.util.List;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.ErrorType;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.execution.ExecutionRequest;
+import org.harnesslearning.contracts.execution.ExecutionStatus;
+import org.harnesslearning.contracts.execution.ExecutorApi;
+import org.harnesslearning.contracts.outcome.OutcomeCode;
+import org.harnesslearning.contracts.task.Item;
+import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.proposer.run.RunContext;
+import org.harnesslearning.proposer.run.RunEvents;
+import org.harnesslearning.proposer.run.RunServices;
+import org.harnesslearning.proposer.run.RunStop;
+import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.MeasuredQuestion;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.stereotype.Component;
+import org.springframework.web.client.ResourceAccessException;
+
+/**
+ * Scores a harness through the executor, which commits question by question. Asking again under the same id never
+ * computes a committed question twice, so this class only has to ask until the answer is final.
+ */
+@Component
+public class Evaluator {
+    private static final Logger LOG = LoggerFactory.getLogger(Evaluator.class);
+
+    private final RunServices services;
+    private final RunEvents events;
+    private final ExecutorApi executor;
+
+    Evaluator(RunServices services, RunEvents events, ExecutorApi executor) {
+        this.services = services;
+        this.events = events;
+        this.executor = executor;
+    }
+
+    /**
+     * Measures a harness and waits for the end.
+     *
+     * @param name part of the id between run and split, such as {@code r1/c0}
+     * @param harness its hash
+     * @throws RunStop when the run has to be left; the executor is told to stop as well
+     */
+    public Measurement measure(
+            RunContext run,
+            String name,
+            int round,
+            @Nullable Integer candidate,
+            EvaluationRow.Role role,
+            Split split,
+            int repeat,
+            String harness) {
+        List<Item> items = run.items(split);
+        String id = run.id() + "/" + name + "/" + split.json() + "/" + repeat;
+        services.evaluations()
+                .open(
+                        run.id(),
+                        new EvaluationRow(
+                                id,
+                                round,
+                                candidate,
+                                role,
+                                split,
+                                repeat,
+                                harness,
+                                items.size(),
+                                EvaluationRow.State.RUNNING,
+                                0,
+                                List.of(),
+                                null,
+                                null));
+        ExecutionRequest request = new ExecutionRequest(
+                id,
+                run.id(),
+                split,
+                services.harnesses().source(harness),
+                items,
+                repeat,
+                run.plan().scorer(),
+                run.settings().solver(),
+                run.plan().solverHash(),
+                run.settings().limits(),
+                services.properties().questionLanes());
+        EvaluationRow row = services.evaluations().find(id).orElseThrow();
+        return ask(run, request, row.attempts(), row.results().size());
+    }
+
+    private Measurement ask(RunContext run, ExecutionRequest request, int earlierAttempts, int known) {
+        int attempts = earlierAttempts;
+        int committed = known;
+        int tries = 0;
+        while (true) {
+            orCancel(run::check, request.id());
+            OutcomeCode failure = OutcomeCode.SANDBOX_FAULT;
+            String message = "the executor gave no reason";
+            try {
+                ExecutionStatus status = executor.execute(
+                        request, (int) services.properties().pollWait().toSeconds());
+                if (status.results().size() != committed || status.state() != ExecutionStatus.State.RUNNING) {
+                    committed = status.results().size();
+                    store(run, request.id(), status, attempts);
+                }
+                switch (status.state()) {
+                    case DONE -> {
+                        return new Measurement.Done(status.results());
+                    }
+                    case BUDGET -> {
+                        return new Measurement.CutOff(
+                                status.message() == null ? "the budget is used up" : status.message());
+                    }
+                    case RUNNING, CANCELLED -> {
+                        continue;
+                    }
+                    case FAILED -> {
+                        failure = status.failure() == null ? failure : status.failure();
+                        message = status.message() == null ? message : status.message();
+                    }
+                }
+            } catch (PlatformException e) {
+                failure = code(e.code());
+                message = String.valueOf(e.getMessage());
+            } catch (ResourceAccessException e) {
+                failure = OutcomeCode.WORKER_LOST;
+                message = "the executor can't be reached";
+            }
+            tries++;
+            attempts++;
+            LOG.warn("{} failed, try {}: {}: {}", request.id(), tries, failure, message);
+            OutcomeCode code = failure;
+            String text = message;
+            int count = attempts;
+            services.evaluations()
+                    .find(request.id())
+                    .ifPresent(row -> services.evaluations()
+                            .update(request.id(), EvaluationRow.State.FAILED, count, row.results(), code, text));
+            if (tries >= services.properties().attempts()) {
+                return new Measurement.Failed(failure, message, attempts);
+            }
+            int row = tries;
+            orCancel(() -> run.pause(services.properties().retryDelay(), row), request.id());
+        }
+    }
+
+    private void store(RunContext run, String id, ExecutionStatus status, int attempts) {
+        EvaluationRow.State state = switch (status.state()) {
+            case DONE -> EvaluationRow.State.DONE;
+            case BUDGET -> EvaluationRow.State.BUDGET;
+            case FAILED -> EvaluationRow.State.FAILED;
+            case RUNNING, CANCELLED -> EvaluationRow.State.RUNNING;
+        };
+        services.evaluations()
+                .update(
+                        id,
+                        state,
+                        attempts,
+                        status.results().stream().map(MeasuredQuestion::of).toList(),
+                        status.failure(),
+                        status.message());
+        events.progress(run);
+    }
+
+    /** Leaves the run when it has to be left, and stops what the executor does for it. */
+    private void orCancel(Runnable control, String id) {
+        try {
+            control.run();
+        } catch (RunStop stop) {
+            try {
+                executor.cancel(id);
+            } catch (PlatformException | ResourceAccessException e) {
+                LOG.warn("{} could not be cancelled: {}", id, e.getMessage());
+            }
+            throw stop;
+        }
+    }
+
+    private static OutcomeCode code(ErrorCode code) {
+        if (code == ErrorCode.SOLVER_UNAVAILABLE || code == ErrorCode.UNKNOWN_MODEL) {
+            return OutcomeCode.SOLVER_UNAVAILABLE;
+        }
+        return code.type() == ErrorType.RESOURCES ? OutcomeCode.WORKER_LOST : OutcomeCode.SANDBOX_FAULT;
+    }
+}

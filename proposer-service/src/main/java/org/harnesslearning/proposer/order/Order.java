@@ -1,0 +1,42 @@
+package org.harnesslearning.proposer.order;
+
+import java.util.List;
+import java.util.Map;
+import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SolverSettings;
+import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.proposer.prompt.Demonstration;
+import org.harnesslearning.proposer.settings.RunSettings;
+import org.harnesslearning.tasks.SplitSizes;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request without field faults, before its items are resolved.
+ *
+ * @param sizes null where the request names no numbers of questions
+ * @param harness source
+ */
+record Order(
+        TaskSource task,
+        String harness,
+        @Nullable SplitSizes sizes,
+        @Nullable Integer candidates,
+        @Nullable Integer rounds,
+        RunSettings.@Nullable Selection selection,
+        RunSettings.@Nullable Proposer proposer,
+        @Nullable ModelInfo proposerModel,
+        List<Demonstration> demonstrations,
+        @Nullable List<QuestionResult> report,
+        @Nullable Boolean evaluate,
+        @Nullable Split split,
+        @Nullable Integer repeat,
+        SolverSettings solver,
+        ModelInfo solverModel,
+        Limits limits,
+        RunSettings.Budget budget,
+        RunSettings.@Nullable Gate gate,
+        long seed,
+        Map<String, String> labels,
+        boolean allowMissingHeldOut) {}

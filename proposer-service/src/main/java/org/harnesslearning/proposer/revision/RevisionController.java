@@ -1,0 +1,95 @@
+package org.harnesslearning.proposer.revision;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.harnesslearning.proposer.ProposerProperties;
+import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.proposer.order.Orders;
+import org.harnesslearning.proposer.run.RunDesk;
+import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.proposer.run.RunServices;
+import org.harnesslearning.proposer.run.RunView;
+import org.harnesslearning.store.run.CandidateRow;
+import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.RoundRow;
+import org.harnesslearning.store.run.RunKind;
+import org.harnesslearning.store.run.RunRow;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RestController;
+
+/** {@code POST /revise} and {@code GET /revisions/{id}}. */
+@RestController
+class RevisionController {
+    private static final RunKind KIND = RunKind.REVISION;
+
+    private final Orders orders;
+    private final RunDesk desk;
+    private final RunServices services;
+    private final RunView view;
+    private final ProposerProperties properties;
+
+    RevisionController(Orders orders, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
+        this.orders = orders;
+        this.desk = desk;
+        this.services = services;
+        this.view = view;
+        this.properties = properties;
+    }
+
+    @PostMapping(path = "/revise", consumes = MediaType.APPLICATION_JSON_VALUE)
+    ResponseEntity<Object> revise(
+            @RequestBody byte[] body,
+            @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
+            @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
+            Caller caller) {
+        RunRow run = orders.order(KIND, body, caller, key);
+        RunRow now = desk.await(KIND, run.id(), RunHttp.wait(prefer, properties.reviseWait(), properties.maxWait()));
+        return RunHttp.ordered(now, caller, "/revisions/" + run.id(), resource(now, caller));
+    }
+
+    @GetMapping("/revisions/{id}")
+    ResponseEntity<Object> get(
+            @PathVariable("id") String id,
+            @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
+            Caller caller) {
+        RunRow run = desk.get(KIND, id);
+        return RunHttp.read(run, caller, ifNoneMatch, () -> resource(run, caller));
+    }
+
+    private Map<String, Object> resource(RunRow run, Caller caller) {
+        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
+        RoundRow round = services.rounds().find(run.id(), 1).orElse(null);
+        List<EvaluationRow> evaluations = services.evaluations().all(run.id());
+        fields.put("parent", run.seedHarness());
+        fields.put("report", round == null ? null : round.report());
+        fields.put(
+                "candidates",
+                services.candidates().ofRound(run.id(), 1).stream()
+                        .map(candidate -> candidate(run, candidate, evaluations))
+                        .toList());
+        fields.put("counts", view.counts(run));
+        fields.put("recorded", run.recorded());
+        fields.put("usage", view.usage(run));
+        fields.put("links", Map.of("self", "/revisions/" + run.id()));
+        return fields;
+    }
+
+    /** A revision has few candidates, so each shows its reply, edit and results at once. */
+    private Map<String, Object> candidate(RunRow run, CandidateRow candidate, List<EvaluationRow> evaluations) {
+        Map<String, Object> fields = new LinkedHashMap<>(view.candidate(run, candidate, evaluations));
+        fields.put("reply", candidate.reply());
+        fields.put("finish_reason", candidate.finishReason());
+        fields.put("diff", candidate.diff());
+        fields.put("questions", view.measured(candidate, evaluations));
+        return fields;
+    }
+}

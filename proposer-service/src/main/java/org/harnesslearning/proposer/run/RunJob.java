@@ -1,0 +1,184 @@
+package org.harnesslearning.proposer.run;
+
+import com.github.kagkarlsson.scheduler.SchedulerClient;
+import com.github.kagkarlsson.scheduler.task.TaskDescriptor;
+import com.github.kagkarlsson.scheduler.task.helper.OneTimeTask;
+import com.github.kagkarlsson.scheduler.task.helper.Tasks;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import javax.sql.DataSource;
+import org.harnesslearning.store.run.RunKind;
+import org.harnesslearning.store.run.RunRow;
+import org.harnesslearning.store.run.RunState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+
+/**
+ * The durable job of a run. A worker that dies is noticed by its missing heartbeats and another one enters the run again.
+ * A Postgres advisory lock, which ends with its connection, keeps two workers from having one run at the same time, so
+ * heartbeats may be short.
+ *
+ * <p>Each start and each resume of a run is a task instance of its own ({@code id/version}), so that a resume never meets
+ * the instance that is just ending.
+ */
+public final class RunJob {
+    private static final Logger LOG = LoggerFactory.getLogger(RunJob.class);
+    private static final TaskDescriptor<Void> TASK = TaskDescriptor.of("run");
+    /** Starts without a committed unit between them after which a run is given up. */
+    private static final int MAX_STARTS = 5;
+
+    private final RunServices services;
+    private final RunEvents events;
+    private final DataSource dataSource;
+    private final Map<RunKind, RunWork> works = new EnumMap<>(RunKind.class);
+    private volatile boolean draining;
+
+    RunJob(RunServices services, RunEvents events, DataSource dataSource, List<RunWork> works) {
+        this.services = services;
+        this.events = events;
+        this.dataSource = dataSource;
+        works.forEach(work -> this.works.put(work.kind(), work));
+    }
+
+    /** Makes a run due; the caller holds the transaction of the change that made it so. */
+    static void schedule(SchedulerClient scheduler, RunRow run, Instant at) {
+        scheduler.scheduleIfNotExists(
+                TASK.instance(run.id() + "/" + run.version()).scheduledTo(at));
+    }
+
+    /** The task for the scheduler. */
+    OneTimeTask<Void> task() {
+        return Tasks.oneTime(TASK)
+                .onDeadExecutionRevive()
+                .onFailure((complete, operations) -> operations.reschedule(
+                        complete, services.clock().instant().plus(Duration.ofSeconds(1))))
+                .execute((instance, context) ->
+                        run(instance.getId().substring(0, instance.getId().indexOf('/'))));
+    }
+
+    @EventListener(ContextClosedEvent.class)
+    void drain() {
+        draining = true;
+    }
+
+    private void run(String id) {
+        try (Connection connection = dataSource.getConnection()) {
+            if (!lock(connection, "pg_try_advisory_lock", id)) {
+                throw new IllegalStateException("another worker still has " + id);
+            }
+            try {
+                begin(id).ifPresent(this::work);
+            } finally {
+                lock(connection, "pg_advisory_unlock", id);
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException("no lock on " + id, e);
+        }
+    }
+
+    private static boolean lock(Connection connection, String function, String id) throws SQLException {
+        try (PreparedStatement statement =
+                connection.prepareStatement("select " + function + "(hashtextextended(?, 0))")) {
+            statement.setString(1, id);
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return row.getBoolean(1);
+            }
+        }
+    }
+
+    private Optional<RunContext> begin(String id) {
+        return services.tx().execute(status -> {
+            RunRow row = services.runs().lock(id).orElse(null);
+            if (row == null || (row.state() != RunState.QUEUED && row.state() != RunState.RUNNING)) {
+                return Optional.empty();
+            }
+            int starts = services.runs().start(id);
+            if (starts > MAX_STARTS) {
+                fail(row, "worker_lost", "the worker was lost " + MAX_STARTS + " times in a row");
+                return Optional.empty();
+            }
+            if (row.state() == RunState.QUEUED) {
+                events.state(id, RunState.RUNNING, "");
+            }
+            return Optional.of(new RunContext(services, row, () -> draining));
+        });
+    }
+
+    private void work(RunContext run) {
+        RunWork work = Objects.requireNonNull(works.get(run.kind()));
+        LOG.info("{} begins", run.id());
+        try {
+            RunWork.Ending ending = work.work(run);
+            run.worked();
+            end(run, RunState.SUCCEEDED, ending);
+        } catch (RunStop stop) {
+            LOG.info("{} stops: {} {}", run.id(), stop.reason(), stop.why());
+            run.worked();
+            switch (stop.reason()) {
+                case PAUSE, OUTAGE -> pause(run, stop.why());
+                case CANCEL -> {
+                    work.cancelled(run, "cancelled");
+                    end(run, RunState.CANCELLED, new RunWork.Ending("cancelled", null, null));
+                }
+                case BUDGET -> {
+                    work.cancelled(run, stop.why());
+                    end(run, RunState.SUCCEEDED, new RunWork.Ending("budget", null, null));
+                }
+                case DRAIN -> throw stop;
+                case GONE -> {}
+            }
+        }
+    }
+
+    private void pause(RunContext run, String why) {
+        services.tx().executeWithoutResult(status -> {
+            if (services.runs().lock(run.id()).isPresent()) {
+                events.state(run.id(), RunState.PAUSED, why);
+            }
+        });
+    }
+
+    private void end(RunContext run, RunState state, RunWork.Ending ending) {
+        services.tx()
+                .executeWithoutResult(status -> services.runs()
+                        .lock(run.id())
+                        .filter(row -> !row.state().terminal())
+                        .ifPresent(row -> {
+                            long lost = services.budgets().usage(run.id()).repeated();
+                            services.runs().repeated(run.id(), lost);
+                            services.runs()
+                                    .finish(
+                                            run.id(),
+                                            state,
+                                            ending.stopReason(),
+                                            null,
+                                            ending.result(),
+                                            ending.lineageHash());
+                            services.runs().progress(run.id(), row.doneCalls(), row.doneCalls());
+                            events.append(
+                                    run.id(),
+                                    RunEvents.FINISHED,
+                                    Map.of("state", state, "stop_reason", ending.stopReason()));
+                        }));
+    }
+
+    private void fail(RunRow row, String reason, String message) {
+        services.runs().finish(row.id(), RunState.FAILED, reason, message, null, null);
+        events.append(
+                row.id(),
+                RunEvents.FINISHED,
+                Map.of("state", RunState.FAILED, "stop_reason", reason, "message", message));
+    }
+}

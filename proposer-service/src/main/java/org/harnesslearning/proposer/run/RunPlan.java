@@ -1,0 +1,42 @@
+package org.harnesslearning.proposer.run;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import java.util.List;
+import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.contracts.task.ScorerRef;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a run's job needs beside its settings, fixed when the run is made, so that an upgrade in its middle changes
+ * nothing.
+ *
+ * @param description the task, as the proposer reads it
+ * @param family built-in family, if the task is one
+ * @param proposer null for evaluations
+ * @param solverHash hash of model and decoding
+ * @param demonstrations earlier turns in rotation order; empty for none
+ * @param report structured report given with a revision request; null where the run makes its own
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+public record RunPlan(
+        String description,
+        @Nullable String family,
+        ScorerRef scorer,
+        @Nullable ModelInfo proposer,
+        ModelInfo solver,
+        String solverHash,
+        List<Demonstrated> demonstrations,
+        @Nullable List<QuestionResult> report) {
+    /**
+     * A demonstration.
+     *
+     * @param harness hash of the harness that it ends with
+     */
+    public record Demonstrated(String name, String harness) {}
+
+    public RunPlan {
+        demonstrations = List.copyOf(demonstrations);
+        report = report == null ? null : List.copyOf(report);
+    }
+}
