@@ -67,7 +67,8 @@ class ModelConfiguration {
         EngineOptions options = EngineOptions.defaults()
                 .withSlots(engine.slots())
                 .withMaxSequence(engine.maxSequence())
-                .withMaxQueue(engine.maxQueue());
+                .withMaxQueue(engine.maxQueue())
+                .withReusePrefixes(engine.reusePrefixes());
         return new Checkpoints(engine.threads() > 0 ? options.withThreads(engine.threads()) : options);
     }
 

@@ -37,7 +37,7 @@ class ModelConfigurationTest {
                                 true,
                                 null,
                                 List.of(),
-                                new ModelSettings.EngineSettings(8, 4096, 256, 0),
+                                new ModelSettings.EngineSettings(8, 4096, 256, 0, true),
                                 Duration.ofSeconds(120))));
     }
 
@@ -51,6 +51,7 @@ class ModelConfigurationTest {
                         "solver.defaults.max-sequence=99",
                         "solver.defaults.max-queue=7",
                         "solver.defaults.threads=1",
+                        "solver.defaults.reuse-prefixes=false",
                         "solver.models[0].name=far",
                         "solver.models[0].kind=remote",
                         "solver.models[0].base-url=http://localhost:1/v1",
@@ -77,7 +78,7 @@ class ModelConfigurationTest {
                                     false,
                                     folder,
                                     List.of("a"),
-                                    new ModelSettings.EngineSettings(3, 99, 7, 1),
+                                    new ModelSettings.EngineSettings(3, 99, 7, 1, false),
                                     Duration.ofSeconds(5)));
                     assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,");
                     assertThat(context.getBean(ModelRegistry.class)

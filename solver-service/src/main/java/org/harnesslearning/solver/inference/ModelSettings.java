@@ -108,10 +108,13 @@ public record ModelSettings(
      * @param maxSequence most tokens of prompt and reply
      * @param maxQueue requests that may wait; more are refused with 429
      * @param threads threads of one model step; 0 takes all processors
+     * @param reusePrefixes whether prompts that begin like an earlier one reuse its keys and values; with quantised weights
+     *     a reused prefix changes the logits in the second decimal, since one row takes another kernel than many
      */
     public record EngineSettings(
             @DefaultValue("8") int slots,
             @DefaultValue("4096") int maxSequence,
             @DefaultValue("256") int maxQueue,
-            @DefaultValue("0") int threads) {}
+            @DefaultValue("0") int threads,
+            @DefaultValue("true") boolean reusePrefixes) {}
 }

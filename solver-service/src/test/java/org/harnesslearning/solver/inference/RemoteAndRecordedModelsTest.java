@@ -1,13 +1,25 @@
 package org.harnesslearning.solver.inference;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.contracts.model.ChatRequest;
+import org.harnesslearning.contracts.model.ChatResponse;
+import org.harnesslearning.contracts.model.ModelApi;
+import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.contracts.model.TokenizeRequest;
+import org.harnesslearning.contracts.web.InternalClients;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -193,6 +205,59 @@ class RemoteAndRecordedModelsTest {
                 "/v1/chat/completions",
                 "{\"model\": \"tape\", \"messages\": [{\"role\": \"user\", \"content\": \"U\"}]}");
         assertThat(problem(unkeyed).at("/errors/0/pointer").asString()).isEqualTo("/metadata/positions");
+    }
+
+    @Test
+    void the_platforms_own_client_understands_answers_and_errors() {
+        ModelApi api =
+                InternalClients.create(ModelApi.class, server.base(), SolverServer.SECRET, Duration.ofSeconds(20));
+        ChatRequest request = new ChatRequest(
+                "tape",
+                List.of(new ChatRequest.Message("user", "U")),
+                5,
+                0.5,
+                0.9,
+                10,
+                1,
+                3L,
+                List.of(3L),
+                List.of("x"),
+                false,
+                0,
+                true,
+                false,
+                Map.of("positions", "1/0"));
+        ChatResponse answer = api.chat(request);
+        assertThat(answer.choices().getFirst().message().content()).isEqualTo("first");
+        assertThat(answer.recorded()).isTrue();
+        assertThat(api.models().data())
+                .extracting(model -> model.kind())
+                .containsExactly(ModelInfo.Kind.REMOTE, ModelInfo.Kind.RECORDED);
+        assertThatThrownBy(() -> api.tokenize(new TokenizeRequest("nothing", "x", null)))
+                .isInstanceOfSatisfying(
+                        PlatformException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_MODEL));
+        upstream.scripts.add(FakeUpstream.status(429, "{}", "Retry-After", "1"));
+        upstream.scripts.add(FakeUpstream.status(429, "{}", "Retry-After", "7"));
+        ChatRequest far = new ChatRequest(
+                "far",
+                request.messages(),
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null);
+        assertThatThrownBy(() -> api.chat(far)).isInstanceOfSatisfying(PlatformException.class, e -> {
+            assertThat(e.code()).isEqualTo(ErrorCode.RATE_LIMITED);
+            assertThat(e.retryAfterSeconds()).isEqualTo(7);
+        });
     }
 
     @Test
