@@ -2,17 +2,22 @@ package org.harnesslearning.standalone;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.harnesslearning.executor.ExecutorApplication;
+import org.harnesslearning.gateway.GatewayApplication;
+import org.harnesslearning.proposer.ProposerApplication;
+import org.harnesslearning.solver.SolverApplication;
+import org.harnesslearning.trainer.TrainerApplication;
 
 /**
  * The services of the platform, in the order in which one needs the other. All share one class path, so each switches
  * off what Spring Boot would configure for the others.
  */
 enum Service {
-    SOLVER("solver-service", "org.harnesslearning.solver.SolverApplication", false),
-    EXECUTOR("harness-executor", "org.harnesslearning.executor.ExecutorApplication", true),
-    PROPOSER("proposer-service", "org.harnesslearning.proposer.ProposerApplication", true),
-    TRAINER("trainer-service", "org.harnesslearning.trainer.TrainerApplication", true),
-    GATEWAY("gateway", "org.harnesslearning.gateway.GatewayApplication", true);
+    SOLVER("solver-service", SolverApplication.class, false),
+    EXECUTOR("harness-executor", ExecutorApplication.class, true),
+    PROPOSER("proposer-service", ProposerApplication.class, true),
+    TRAINER("trainer-service", TrainerApplication.class, true),
+    GATEWAY("gateway", GatewayApplication.class, true);
 
     private static final List<String> DATABASE = List.of(
             "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
@@ -27,10 +32,10 @@ enum Service {
             "org.springframework.cloud.gateway.server.mvc.config.DefaultFunctionConfiguration");
 
     private final String module;
-    private final String application;
+    private final Class<?> application;
     private final boolean database;
 
-    Service(String module, String application, boolean database) {
+    Service(String module, Class<?> application, boolean database) {
         this.module = module;
         this.application = application;
         this.database = database;
@@ -46,11 +51,7 @@ enum Service {
     }
 
     Class<?> application() {
-        try {
-            return Class.forName(application);
-        } catch (ClassNotFoundException e) {
-            throw new StandaloneException("the build lacks " + module, e);
-        }
+        return application;
     }
 
     /** Auto-configurations that belong to other services. */
