@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HexFormat;
@@ -112,6 +113,11 @@ public final class Checkpoint implements AutoCloseable {
             throw new CheckpointException(path, "tensor " + tensorName + " is missing");
         }
         return tensor;
+    }
+
+    /** All tensors. */
+    public Collection<Tensor> tensors() {
+        return tensors.values();
     }
 
     /** A tensor of block {@code layer}, e.g. {@code attn_q.weight}. */
