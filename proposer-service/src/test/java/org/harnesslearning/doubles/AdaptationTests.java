@@ -344,6 +344,37 @@ class AdaptationTests {
     }
 
     @Test
+    void a_run_paused_within_an_evaluation_goes_on_with_the_question_that_was_open() throws Exception {
+        String model = platform.model(mixedReplies());
+        platform.executor.hold(id -> id.contains("/r1/c0/dev/0#2"));
+        String id = platform.api
+                .post("/adapt", Platform.body(platform.request(model, Map.of("rounds", 1))))
+                .json()
+                .get("id")
+                .asString();
+        platform.executor.awaitHeld();
+        platform.api.post("/adaptations/" + id + "/pause", "");
+        platform.api.await(id, run -> run.get("state").asString().equals("paused"));
+        platform.executor.release();
+        // Baseline 4, feedback 2, and the third dev question of the candidate.
+        platform.api.await(id, run -> committed(id) == 9);
+        platform.api.post("/adaptations/" + id + "/resume", "");
+        JsonNode run = platform.api.await(id, Api::ended);
+
+        assertThat(run.get("state").asString()).isEqualTo("succeeded");
+        assertThat(run.at("/rounds/0/candidates/0/score/n").asInt()).isEqualTo(4);
+        assertThat(platform.executor.computed).doesNotHaveDuplicates();
+    }
+
+    private static long committed(String id) {
+        return platform.jdbc
+                .sql("select count(*) from question_result where run_id = ?")
+                .param(id)
+                .query(Long.class)
+                .single();
+    }
+
+    @Test
     void deleting_a_run_removes_all_that_belongs_to_it() {
         JsonNode run = run(platform.request(platform.model(mixedReplies()), Map.of("rounds", 1)));
         String id = run.get("id").asString();

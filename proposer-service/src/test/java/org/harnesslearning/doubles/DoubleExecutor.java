@@ -112,8 +112,10 @@ public class DoubleExecutor implements ExecutorApi {
     public ExecutionStatus execute(ExecutionRequest request, int waitS) {
         failIfOut();
         Work work = works.compute(request.id(), (id, known) -> {
+            // As the real one: only what failed or ran out of budget may be begun again under its id.
             if (known != null
-                    && (known.state == ExecutionStatus.State.RUNNING || known.state == ExecutionStatus.State.DONE)) {
+                    && known.state != ExecutionStatus.State.FAILED
+                    && known.state != ExecutionStatus.State.BUDGET) {
                 return known;
             }
             Work begun = new Work();

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 
 /**
  * Scores a harness through the executor, which commits question by question. Asking again under the same id never
@@ -91,20 +91,29 @@ public class Evaluator {
         return ask(run, request, row.attempts(), row.results().size());
     }
 
-    private Measurement ask(RunContext run, ExecutionRequest request, int earlierAttempts, int known) {
+    /**
+     * Asks until the answer is final. An execution that was cancelled (by a pause) stays so under its id; it goes on under
+     * an id with a higher generation, and finds all committed questions in the store.
+     */
+    private Measurement ask(RunContext run, ExecutionRequest first, int earlierAttempts, int known) {
+        ExecutionRequest request = first;
+        int generation = 0;
         int attempts = earlierAttempts;
         int committed = known;
         int tries = 0;
         while (true) {
-            orCancel(run::check, request.id());
+            String executionId = request.id();
+            orCancel(run::check, executionId);
             OutcomeCode failure = OutcomeCode.SANDBOX_FAULT;
             String message = "the executor gave no reason";
             try {
                 ExecutionStatus status = executor.execute(
                         request, (int) services.properties().pollWait().toSeconds());
-                if (status.results().size() != committed || status.state() != ExecutionStatus.State.RUNNING) {
+                boolean ended = status.state() != ExecutionStatus.State.RUNNING
+                        && status.state() != ExecutionStatus.State.CANCELLED;
+                if (ended || status.results().size() > committed) {
                     committed = status.results().size();
-                    store(run, request.id(), status, attempts);
+                    store(run, first.id(), status, attempts);
                 }
                 switch (status.state()) {
                     case DONE -> {
@@ -114,7 +123,11 @@ public class Evaluator {
                         return new Measurement.CutOff(
                                 status.message() == null ? "the budget is used up" : status.message());
                     }
-                    case RUNNING, CANCELLED -> {
+                    case RUNNING -> {
+                        continue;
+                    }
+                    case CANCELLED -> {
+                        request = renamed(first, ++generation);
                         continue;
                     }
                     case FAILED -> {
@@ -123,28 +136,46 @@ public class Evaluator {
                     }
                 }
             } catch (PlatformException e) {
+                if (e.code() == ErrorCode.IDEMPOTENCY_MISMATCH) {
+                    request = renamed(first, ++generation);
+                }
                 failure = code(e.code());
                 message = String.valueOf(e.getMessage());
-            } catch (ResourceAccessException e) {
+            } catch (RestClientException e) {
                 failure = OutcomeCode.WORKER_LOST;
                 message = "the executor can't be reached";
             }
             tries++;
             attempts++;
-            LOG.warn("{} failed, try {}: {}: {}", request.id(), tries, failure, message);
+            LOG.warn("{} failed, try {}: {}: {}", executionId, tries, failure, message);
             OutcomeCode code = failure;
             String text = message;
             int count = attempts;
             services.evaluations()
-                    .find(request.id())
+                    .find(first.id())
                     .ifPresent(row -> services.evaluations()
-                            .update(request.id(), EvaluationRow.State.FAILED, count, row.results(), code, text));
+                            .update(first.id(), EvaluationRow.State.FAILED, count, row.results(), code, text));
             if (tries >= services.properties().attempts()) {
                 return new Measurement.Failed(failure, message, attempts);
             }
             int row = tries;
-            orCancel(() -> run.pause(services.properties().retryDelay(), row), request.id());
+            orCancel(() -> run.pause(services.properties().retryDelay(), row), executionId);
         }
+    }
+
+    private static ExecutionRequest renamed(ExecutionRequest request, int generation) {
+        return new ExecutionRequest(
+                request.id() + "~" + generation,
+                request.runId(),
+                request.split(),
+                request.source(),
+                request.items(),
+                request.repeat(),
+                request.scorer(),
+                request.solver(),
+                request.solverHash(),
+                request.limits(),
+                request.lanes());
     }
 
     private void store(RunContext run, String id, ExecutionStatus status, int attempts) {
@@ -172,7 +203,7 @@ public class Evaluator {
         } catch (RunStop stop) {
             try {
                 executor.cancel(id);
-            } catch (PlatformException | ResourceAccessException e) {
+            } catch (PlatformException | RestClientException e) {
                 LOG.warn("{} could not be cancelled: {}", id, e.getMessage());
             }
             throw stop;

@@ -7,7 +7,7 @@ import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.model.ModelApi;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.springframework.stereotype.Component;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 
 /** The models of the model endpoint. */
 @Component
@@ -26,7 +26,7 @@ public class ModelCatalog {
     public List<ModelInfo> all() {
         try {
             return models.models().data();
-        } catch (ResourceAccessException e) {
+        } catch (RestClientException e) {
             throw new PlatformException(ErrorCode.SOLVER_UNAVAILABLE, "The model endpoint can't be reached", e);
         }
     }

@@ -37,7 +37,7 @@ import org.harnesslearning.tasks.SplitSizes;
 import org.harnesslearning.tasks.TaskItems;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 import tools.jackson.databind.JsonNode;
 
 /** Takes orders for runs: every check comes before the one transaction that stores the run with its job. */
@@ -123,7 +123,7 @@ public class Orders {
                     (seed, start, count) -> executor.generate(
                                     new GenerateRequest(task.family().name(), task.config(), seed, start, count))
                             .items());
-        } catch (ResourceAccessException e) {
+        } catch (RestClientException e) {
             throw unreachable(e);
         } catch (PlatformException e) {
             if (e.code() == ErrorCode.INVALID_FIELD && e.errors().isEmpty()) {
@@ -195,7 +195,7 @@ public class Orders {
         CheckResult check;
         try {
             check = executor.check(new CheckRequest(order.harness(), order.limits()));
-        } catch (ResourceAccessException e) {
+        } catch (RestClientException e) {
             throw unreachable(e);
         }
         if (check.code() != null) {
@@ -206,7 +206,7 @@ public class Orders {
         }
     }
 
-    private static PlatformException unreachable(ResourceAccessException e) {
+    private static PlatformException unreachable(RestClientException e) {
         return new PlatformException(ErrorCode.SANDBOX_UNAVAILABLE, "The executor can't be reached", e);
     }
 

@@ -32,7 +32,7 @@ import org.harnesslearning.store.run.CandidateRow;
 import org.harnesslearning.store.run.EvaluationRow;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 
 /** Brings a reply to its outcome: parse, apply, leak lint; then static check, smoke run, dev questions. */
 @Component
@@ -113,7 +113,7 @@ class Judge {
             try {
                 check = executor.check(new CheckRequest(
                         services.harnesses().source(hash), run.settings().limits()));
-            } catch (PlatformException | ResourceAccessException e) {
+            } catch (PlatformException | RestClientException e) {
                 if (tries >= services.properties().attempts()) {
                     return new Verdict.Failed(
                             new Outcome.InfraFailure(OutcomeCode.SANDBOX_FAULT, "the check failed: " + e.getMessage()),

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
-import org.springframework.web.client.ResourceAccessException;
+import org.springframework.web.client.RestClientException;
 
 /**
  * Asks the proposer for the replies of a round. Candidates with the same demonstration are one call with n samples and
@@ -139,10 +139,16 @@ class Proposer {
                             "asked for " + group.candidates().size() + " replies and got "
                                     + response.choices().size());
                 }
+                // A reply that the endpoint broke off is the platform's fault, not the model's.
+                if (response.choices().stream()
+                        .anyMatch(choice -> choice.finishReason().equals("error")
+                                || choice.finishReason().equals("cancelled"))) {
+                    throw new IllegalStateException("the model endpoint broke off a reply");
+                }
                 commit(run, round, group, response, attempts, start);
                 return null;
-            } catch (PlatformException | ResourceAccessException | IllegalStateException e) {
-                failure = e instanceof ResourceAccessException
+            } catch (PlatformException | RestClientException | IllegalStateException e) {
+                failure = e instanceof RestClientException
                         ? "the model endpoint can't be reached"
                         : String.valueOf(e.getMessage());
                 services.calls().failed(run.id(), round, group.call());

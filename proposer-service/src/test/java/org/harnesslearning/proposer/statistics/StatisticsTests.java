@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Reference values: the exact bootstrap distribution is binomial for 0/1 scores; Wilson's bounds from Python's statistics. */
@@ -26,7 +27,7 @@ class StatisticsTests {
 
     @Test
     void equal_seeds_give_equal_intervals_and_constant_scores_no_width() {
-        List<Double> values = List.of(0.1, 0.9, 0.4, 0.3, 1.0, 0.0, 0.7);
+        List<Double> values = new Random(3).doubles(30).boxed().toList();
         assertThat(Bootstrap.ofMean(values, 0.95, 5)).isEqualTo(Bootstrap.ofMean(values, 0.95, 5));
         assertThat(Bootstrap.ofMean(values, 0.95, 5)).isNotEqualTo(Bootstrap.ofMean(values, 0.95, 6));
         Interval constant = Bootstrap.ofMean(List.of(0.5, 0.5, 0.5), 0.95, 1);
