@@ -28,7 +28,8 @@ public final class StandaloneApplication {
             Options options = Options.of(arguments, System.getenv());
             if (options.training()) {
                 train(options);
-                return;
+                // Whatever thread a library may have left must not keep the JVM from writing its cache.
+                System.exit(0);
             }
             prepareLogging(options.data());
             run(options, out);
