@@ -132,12 +132,15 @@ final class DemoCommand {
      */
     private static Estimate calibrate(
             Api api, String family, String model, Estimate.Plan plan, Surroundings surroundings) {
-        surroundings.out().println("  measuring    loading the model, then " + CALIBRATION_QUESTIONS + " questions ...");
+        surroundings
+                .out()
+                .println("  measuring    loading the model, then " + CALIBRATION_QUESTIONS + " questions ...");
         evaluate(api, family, model, CALIBRATION_SEED, 1, surroundings);
         long begin = surroundings.nanoTime().getAsLong();
         JsonNode run = evaluate(api, family, model, CALIBRATION_SEED + 1, CALIBRATION_QUESTIONS, surroundings);
         double seconds = (surroundings.nanoTime().getAsLong() - begin) / 1e9;
-        return Estimate.of(plan, CALIBRATION_QUESTIONS, seconds, run.path("usage").path("solver"));
+        return Estimate.of(
+                plan, CALIBRATION_QUESTIONS, seconds, run.path("usage").path("solver"));
     }
 
     private static JsonNode evaluate(
@@ -158,7 +161,8 @@ final class DemoCommand {
             throw new CommandException(
                     ExitCode.FAILED,
                     "the first measurement " + run.path("state").asString("") + ": "
-                            + run.path("message").asString(run.path("stop_reason").asString("no reason given")));
+                            + run.path("message")
+                                    .asString(run.path("stop_reason").asString("no reason given")));
         }
         return run;
     }
