@@ -31,7 +31,7 @@ class SettingsTests {
                         Duration.ofMinutes(15),
                         null,
                         "harness-learning",
-                        4,
+                        8,
                         1.0,
                         64,
                         16,

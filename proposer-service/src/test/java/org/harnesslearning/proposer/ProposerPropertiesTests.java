@@ -23,7 +23,7 @@ class ProposerPropertiesTests {
                         Duration.ofMinutes(10),
                         Duration.ofMinutes(30),
                         Duration.ofSeconds(2),
-                        2,
+                        4,
                         2,
                         3,
                         Duration.ofSeconds(2),

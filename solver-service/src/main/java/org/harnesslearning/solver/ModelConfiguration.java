@@ -98,7 +98,12 @@ class ModelConfiguration {
                                     chatIds);
                         case RECORDED ->
                             new RecordedBackend(
-                                    name, Objects.requireNonNull(model.file()), model.maxModelLen(), clock, chatIds);
+                                    name,
+                                    Objects.requireNonNull(model.file()),
+                                    model.maxModelLen(),
+                                    model.delay(),
+                                    clock,
+                                    chatIds);
                     });
         }
         if (settings.discover()) {

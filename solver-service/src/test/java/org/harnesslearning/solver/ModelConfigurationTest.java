@@ -59,7 +59,8 @@ class ModelConfigurationTest {
                         "solver.models[0].upstream-model=u",
                         "solver.models[0].timeout=9s",
                         "solver.models[0].max-retries=4",
-                        "solver.models[0].max-model-len=1000")
+                        "solver.models[0].max-model-len=1000",
+                        "solver.models[0].delay=20ms")
                 .run(context -> {
                     assertThat(context.getBean(ModelSettings.class))
                             .isEqualTo(new ModelSettings(
@@ -74,7 +75,8 @@ class ModelConfigurationTest {
                                             Duration.ofSeconds(9),
                                             4,
                                             1000,
-                                            null)),
+                                            null,
+                                            Duration.ofMillis(20))),
                                     false,
                                     folder,
                                     List.of("a"),

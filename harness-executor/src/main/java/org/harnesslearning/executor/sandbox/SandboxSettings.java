@@ -44,7 +44,7 @@ public record SandboxSettings(
         @DefaultValue("15m") Duration imageBuildTimeout,
         @Nullable String runtime,
         @DefaultValue("harness-learning") String owner,
-        @DefaultValue("4") int maxContainers,
+        @DefaultValue("8") int maxContainers,
         @DefaultValue("1.0") double cpus,
         @DefaultValue("64") int pids,
         @DefaultValue("16") int tmpMib,

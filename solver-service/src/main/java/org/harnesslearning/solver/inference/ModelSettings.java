@@ -61,6 +61,7 @@ public record ModelSettings(
      * @param maxRetries remote: repetitions after a failure that may pass, with growing pauses
      * @param maxModelLen remote and recorded: context length, where known
      * @param file recorded: JSON lines
+     * @param delay recorded: how long each answer takes, as a model would need time
      */
     public record Model(
             @Nullable String name,
@@ -73,7 +74,8 @@ public record ModelSettings(
             @DefaultValue("300s") Duration timeout,
             @DefaultValue("2") int maxRetries,
             @Nullable Integer maxModelLen,
-            @Nullable Path file) {
+            @Nullable Path file,
+            @DefaultValue("0s") Duration delay) {
         List<String> faults() {
             if (name == null || name.isBlank()) {
                 return List.of("a model has no name");

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,6 +33,7 @@ public final class RecordedBackend implements ModelBackend {
     private final Map<String, Reply> replies = new HashMap<>();
     private final String identity;
     private final @Nullable Integer maxModelLen;
+    private final Duration delay;
     private final Clock clock;
     private final Supplier<String> ids;
 
@@ -54,9 +56,11 @@ public final class RecordedBackend implements ModelBackend {
      *
      * @throws IllegalArgumentException naming file and line, when it cannot be used
      */
-    public RecordedBackend(String name, Path file, @Nullable Integer maxModelLen, Clock clock, Supplier<String> ids) {
+    public RecordedBackend(
+            String name, Path file, @Nullable Integer maxModelLen, Duration delay, Clock clock, Supplier<String> ids) {
         this.name = name;
         this.maxModelLen = maxModelLen;
+        this.delay = delay;
         this.clock = clock;
         this.ids = ids;
         try {
@@ -110,6 +114,7 @@ public final class RecordedBackend implements ModelBackend {
                     "/metadata/positions",
                     "A recorded model needs one position for each of the %d choices".formatted(call.n()));
         }
+        pause();
         List<ChatResponse.Choice> choices = new ArrayList<>();
         int characters = call.messages().stream()
                 .mapToInt(message ->
@@ -144,5 +149,14 @@ public final class RecordedBackend implements ModelBackend {
                 null,
                 true,
                 null);
+    }
+
+    private void pause() {
+        try {
+            Thread.sleep(delay);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new PlatformException(ErrorCode.DRAINING, "Recorded model '%s' was interrupted".formatted(name), e);
+        }
     }
 }
