@@ -1,5 +1,6 @@
 package org.harnesslearning.llm;
 
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -10,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param samples completions of this prompt, all from one prefill
  * @param maxTokens most tokens a completion may have
  * @param seed together with the sample's index it determines the draws, whatever else is in the batch
+ * @param sampleSeeds one seed a sample in place of {@code seed}, as of as many requests of one sample each; or empty
  * @param stopTokens ids that end a sample besides the model's own end tokens; not part of its tokens
  * @param ignoreEndTokens whether the model's own end tokens are ordinary tokens
  * @param topLogprobs likeliest alternatives to report for each token, 0 … 20
@@ -21,6 +23,7 @@ public record GenerationRequest(
         int maxTokens,
         Sampling sampling,
         long seed,
+        List<Long> sampleSeeds,
         Set<Integer> stopTokens,
         boolean ignoreEndTokens,
         int topLogprobs,
@@ -41,6 +44,10 @@ public record GenerationRequest(
         if (topLogprobs < 0 || topLogprobs > MAX_TOP_LOGPROBS) {
             throw new IllegalArgumentException("topLogprobs must lie in 0.." + MAX_TOP_LOGPROBS);
         }
+        sampleSeeds = List.copyOf(sampleSeeds);
+        if (!sampleSeeds.isEmpty() && sampleSeeds.size() != samples) {
+            throw new IllegalArgumentException("sampleSeeds must be empty or one for each sample");
+        }
         promptTokens = promptTokens.clone();
         stopTokens = Set.copyOf(stopTokens);
     }
@@ -52,31 +59,91 @@ public record GenerationRequest(
 
     /** One completion. */
     public static GenerationRequest of(int[] promptTokens, int maxTokens, Sampling sampling, long seed) {
-        return new GenerationRequest(promptTokens, 1, maxTokens, sampling, seed, Set.of(), false, 0, null);
+        return new GenerationRequest(promptTokens, 1, maxTokens, sampling, seed, List.of(), Set.of(), false, 0, null);
     }
 
     public GenerationRequest withSamples(int value) {
         return new GenerationRequest(
-                promptTokens, value, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, topLogprobs, listener);
+                promptTokens,
+                value,
+                maxTokens,
+                sampling,
+                seed,
+                sampleSeeds,
+                stopTokens,
+                ignoreEndTokens,
+                topLogprobs,
+                listener);
+    }
+
+    /** One sample for each seed. */
+    public GenerationRequest withSampleSeeds(List<Long> value) {
+        return new GenerationRequest(
+                promptTokens,
+                value.size(),
+                maxTokens,
+                sampling,
+                seed,
+                value,
+                stopTokens,
+                ignoreEndTokens,
+                topLogprobs,
+                listener);
     }
 
     public GenerationRequest withStopTokens(Set<Integer> value) {
         return new GenerationRequest(
-                promptTokens, samples, maxTokens, sampling, seed, value, ignoreEndTokens, topLogprobs, listener);
+                promptTokens,
+                samples,
+                maxTokens,
+                sampling,
+                seed,
+                sampleSeeds,
+                value,
+                ignoreEndTokens,
+                topLogprobs,
+                listener);
     }
 
     public GenerationRequest withIgnoreEndTokens(boolean value) {
         return new GenerationRequest(
-                promptTokens, samples, maxTokens, sampling, seed, stopTokens, value, topLogprobs, listener);
+                promptTokens,
+                samples,
+                maxTokens,
+                sampling,
+                seed,
+                sampleSeeds,
+                stopTokens,
+                value,
+                topLogprobs,
+                listener);
     }
 
     public GenerationRequest withTopLogprobs(int value) {
         return new GenerationRequest(
-                promptTokens, samples, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, value, listener);
+                promptTokens,
+                samples,
+                maxTokens,
+                sampling,
+                seed,
+                sampleSeeds,
+                stopTokens,
+                ignoreEndTokens,
+                value,
+                listener);
     }
 
     public GenerationRequest withListener(@Nullable TokenListener value) {
         return new GenerationRequest(
-                promptTokens, samples, maxTokens, sampling, seed, stopTokens, ignoreEndTokens, topLogprobs, value);
+                promptTokens,
+                samples,
+                maxTokens,
+                sampling,
+                seed,
+                sampleSeeds,
+                stopTokens,
+                ignoreEndTokens,
+                topLogprobs,
+                value);
     }
 }

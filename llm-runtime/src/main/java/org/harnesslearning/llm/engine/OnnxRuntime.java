@@ -87,9 +87,9 @@ final class OnnxRuntime {
             options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
             options.DisableMemPattern();
             options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-            // A step has hundreds of short kernels: spinning between them saves a tenth of it, and ends with the step.
-            options.AddConfigEntry("session.intra_op.allow_spinning", "1");
-            options.AddConfigEntry("session.force_spinning_stop", "1");
+            // Waiting threads sleep: spinning saves a tenth of a step on an idle machine, and on a busy one costs a
+            // multiple.
+            options.AddConfigEntry("session.intra_op.allow_spinning", "0");
             for (Placed placed : weights) {
                 for (int i = 0; i < placed.targets().size(); i++) {
                     Weight.Spec spec = placed.weight().specs().get(i);

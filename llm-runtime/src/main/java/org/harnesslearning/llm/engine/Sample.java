@@ -31,7 +31,10 @@ final class Sample {
     Sample(Job job, int index, Set<Integer> endTokens) {
         this.job = job;
         this.index = index;
-        this.sampler = new Sampler(job.request().sampling(), job.request().seed(), index);
+        List<Long> seeds = job.request().sampleSeeds();
+        this.sampler = seeds.isEmpty()
+                ? new Sampler(job.request().sampling(), job.request().seed(), index)
+                : new Sampler(job.request().sampling(), seeds.get(index), 0);
         this.endTokens = endTokens;
     }
 

@@ -156,6 +156,23 @@ class EngineTest {
     }
 
     @Test
+    void samplesWithSeedsOfTheirOwnEqualSingleRequestsAndShareOnePrefill() {
+        HashDecoder decoder = decoder();
+        try (Engine engine = engine(decoder)) {
+            int[] prompt = new Random(2).ints(20, 0, 39).toArray();
+            GenerationRequest single = GenerationRequest.of(prompt, 6, Sampling.ofTemperature(1), 0);
+            List<Long> seeds = List.of(11L, 12L, 13L);
+            GenerationResult together =
+                    engine.submit(single.withSampleSeeds(seeds)).result().join();
+            assertThat(engine.statistics().cachedPromptTokens()).isZero();
+            for (int i = 0; i < seeds.size(); i++) {
+                GenerationRequest alone = GenerationRequest.of(prompt, 6, Sampling.ofTemperature(1), seeds.get(i));
+                assertSame(together.sequences().get(i), expected(alone, 0));
+            }
+        }
+    }
+
+    @Test
     void anEqualPromptComputesOnlyItsLastTokenAgain() {
         HashDecoder decoder = decoder();
         try (Engine engine = engine(decoder)) {

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -98,67 +97,32 @@ public final class LocalBackend implements ModelBackend {
             texts.add(new SampleText(
                     i, model.encoder().tokenizer().incrementalDecoder(true), new StopFilter(call.stop()), sink));
         }
-        List<GenerationResult> results = run(model, requests(call, prompt, maxTokens, texts), cancellation);
-        return response(call, model, prompt, results, texts);
+        GenerationResult result = run(model, request(call, prompt, maxTokens, texts), cancellation);
+        return response(call, model, prompt, result, texts);
     }
 
-    /** One request for all replies, or one a reply where each has a seed of its own. */
-    private List<GenerationRequest> requests(ChatCall call, int[] prompt, int maxTokens, List<SampleText> texts) {
+    private GenerationRequest request(ChatCall call, int[] prompt, int maxTokens, List<SampleText> texts) {
         Sampling sampling = new Sampling(call.temperature(), call.topP(), call.topK(), call.repetitionPenalty());
-        List<GenerationRequest> requests = new ArrayList<>();
-        if (call.seeds().isEmpty()) {
-            requests.add(new GenerationRequest(
-                    prompt,
-                    call.n(),
-                    maxTokens,
-                    sampling,
-                    call.seed() == null ? seeds.getAsLong() : call.seed(),
-                    Set.of(),
-                    false,
-                    call.topLogprobs(),
-                    (sample, token, logprob) -> texts.get(sample).accept(token)));
-        } else {
-            for (int i = 0; i < call.n(); i++) {
-                SampleText text = texts.get(i);
-                requests.add(new GenerationRequest(
-                        prompt,
-                        1,
-                        maxTokens,
-                        sampling,
-                        call.seeds().get(i),
-                        Set.of(),
-                        false,
-                        call.topLogprobs(),
-                        (sample, token, logprob) -> text.accept(token)));
-            }
-        }
-        return requests;
+        GenerationRequest request = GenerationRequest.of(
+                        prompt, maxTokens, sampling, call.seed() == null ? seeds.getAsLong() : call.seed())
+                .withSamples(call.n())
+                .withTopLogprobs(call.topLogprobs())
+                .withListener((sample, token, logprob) -> texts.get(sample).accept(token));
+        return call.seeds().isEmpty() ? request : request.withSampleSeeds(call.seeds());
     }
 
-    private static List<GenerationResult> run(
-            LoadedModel model, List<GenerationRequest> requests, Cancellation cancellation) {
-        List<Generation> running = new ArrayList<>();
+    private static GenerationResult run(LoadedModel model, GenerationRequest request, Cancellation cancellation) {
         try {
-            for (GenerationRequest request : requests) {
-                Generation generation = model.engine().submit(request);
-                running.add(generation);
-                cancellation.onCancel(generation::cancel);
-            }
-            List<GenerationResult> results = new ArrayList<>();
-            for (Generation generation : running) {
-                results.add(generation.result().join());
-            }
-            return results;
+            Generation generation = model.engine().submit(request);
+            cancellation.onCancel(generation::cancel);
+            return generation.result().join();
         } catch (QueueFullException e) {
-            running.forEach(Generation::cancel);
             throw new PlatformException(ErrorCode.QUEUE_FULL, String.valueOf(e.getMessage()), List.of(), 2, e);
         } catch (ContextLengthException | IllegalArgumentException e) {
-            running.forEach(Generation::cancel);
             throw new PlatformException(ErrorCode.INVALID_FIELD, String.valueOf(e.getMessage()), e);
         } catch (IllegalStateException e) {
             throw new PlatformException(ErrorCode.DRAINING, "The model is being closed", e);
         } catch (CompletionException e) {
-            running.forEach(Generation::cancel);
             if (e.getCause() instanceof ModelClosedException) {
                 throw new PlatformException(
                         ErrorCode.DRAINING, "The model was closed before the reply was complete", e);
@@ -191,10 +155,9 @@ public final class LocalBackend implements ModelBackend {
     }
 
     private ChatResponse response(
-            ChatCall call, LoadedModel model, int[] prompt, List<GenerationResult> results, List<SampleText> texts) {
+            ChatCall call, LoadedModel model, int[] prompt, GenerationResult result, List<SampleText> texts) {
         Tokenizer tokenizer = model.encoder().tokenizer();
-        List<Sequence> sequences =
-                results.stream().flatMap(result -> result.sequences().stream()).toList();
+        List<Sequence> sequences = result.sequences();
         List<ChatResponse.Choice> choices = new ArrayList<>();
         int completion = 0;
         for (int i = 0; i < sequences.size(); i++) {
@@ -217,7 +180,7 @@ public final class LocalBackend implements ModelBackend {
                 call.returnTokenIds() ? list(prompt) : null,
                 call.returnTokenIds() ? model.engine().card().weightsHash() : null,
                 null,
-                timings(results, completion));
+                timings(result, completion));
     }
 
     private static String reason(FinishReason reason) {
@@ -252,27 +215,23 @@ public final class LocalBackend implements ModelBackend {
         return new ChatResponse.TokenLogprob(new String(bytes, StandardCharsets.UTF_8), logprob, unsigned, top);
     }
 
-    private static ChatResponse.Timings timings(List<GenerationResult> results, int completion) {
-        double queued = longest(results.stream().map(GenerationResult::queued).toList());
-        double first =
-                longest(results.stream().map(r -> r.queued().plus(r.prefill())).toList());
-        double decode = longest(results.stream().map(GenerationResult::decode).toList());
-        int most = results.stream()
-                .flatMap(r -> r.sequences().stream())
-                .mapToInt(s -> s.tokenIds().length)
+    private static ChatResponse.Timings timings(GenerationResult result, int completion) {
+        double decode = millis(result.decode());
+        int most = result.sequences().stream()
+                .mapToInt(sequence -> sequence.tokenIds().length)
                 .max()
                 .orElse(0);
         return new ChatResponse.Timings(
-                queued,
-                first,
+                millis(result.queued()),
+                millis(result.queued().plus(result.prefill())),
                 decode,
                 most > 1 ? decode / (most - 1) : 0,
                 decode > 0 ? completion * 1000.0 / decode : 0,
-                results.getFirst().cachedPromptTokens());
+                result.cachedPromptTokens());
     }
 
-    private static double longest(List<Duration> durations) {
-        return durations.stream().mapToLong(Duration::toNanos).max().orElse(0) / 1e6;
+    private static double millis(Duration duration) {
+        return duration.toNanos() / 1e6;
     }
 
     @Override

@@ -14,13 +14,16 @@ record Estimate(double lowMinutes, double highMinutes) {
     /** Weight of a prompt token. */
     static final double PROMPT_WEIGHT = 1 / 3.0;
 
-    /** Tokens of one proposer call: prompt with demonstration and report, and one reply. */
-    private static final double PROPOSER_PROMPT = 2500;
+    /** Tokens of one candidate's prompt that no other shares: demonstration, report, harness. */
+    private static final double PROPOSER_PROMPT = 1100;
 
-    private static final double PROPOSER_REPLY = 500;
+    private static final double PROPOSER_REPLY = 300;
 
     /** Tokens of one question under a typical adapted harness. */
-    private static final double ADAPTED_QUESTION = 250 * PROMPT_WEIGHT + 300;
+    private static final double ADAPTED_QUESTION = 250 * PROMPT_WEIGHT + 100;
+
+    /** How many times faster tokens come when several sequences are decoded together than in the measurement. */
+    private static final double BATCHING = 1.7;
 
     private static final double VALID_LOW = 0.4;
 
@@ -37,11 +40,15 @@ record Estimate(double lowMinutes, double highMinutes) {
                 + PROMPT_WEIGHT * usage.path("prompt_tokens").asDouble(0);
         double perSecond = Math.max(1, tokens / Math.max(0.001, seconds));
         double seedQuestion = seconds / Math.max(1, questions);
-        double fixed = seedQuestion * (plan.dev() + plan.feedback() + 2.0 * plan.heldOut())
-                + ADAPTED_QUESTION / perSecond * 2.0 * plan.heldOut()
-                + plan.rounds() * (PROPOSER_PROMPT * PROMPT_WEIGHT + plan.candidates() * PROPOSER_REPLY) / perSecond;
+        double fixed = seedQuestion / BATCHING * (plan.dev() + plan.feedback() + 2.0 * plan.heldOut())
+                + ADAPTED_QUESTION / perSecond / BATCHING * 2.0 * plan.heldOut()
+                + plan.rounds()
+                        * plan.candidates()
+                        * (PROPOSER_PROMPT * PROMPT_WEIGHT + PROPOSER_REPLY / BATCHING)
+                        / perSecond;
         double candidates = ADAPTED_QUESTION
                 / perSecond
+                / BATCHING
                 * plan.rounds()
                 * ((double) plan.candidates() * plan.dev() + plan.feedback());
         return new Estimate((fixed + VALID_LOW * candidates) / 60, (fixed + candidates) / 60);
