@@ -232,9 +232,11 @@ class Question:
         self.channel.close()
         if self.out.total + self.err.total > self.limits["output_bytes"]:
             self.verdict = {"outcome": "output_limit"}
-        if memory_kills() > self.kills_before:
+        killed = memory_kills() > self.kills_before
+        if killed:
             self.verdict = {"outcome": "out_of_memory"}
-        clean = empty_writable_folders()
+        # The engine's note of a memory kill stays with the container: a later question must not inherit it.
+        clean = empty_writable_folders() and not killed
         return {
             **self.verdict,
             "clean": clean,

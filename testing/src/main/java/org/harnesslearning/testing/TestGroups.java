@@ -6,7 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestTag;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -19,7 +22,7 @@ import org.junit.platform.launcher.TestPlan;
  */
 public final class TestGroups implements TestExecutionListener {
     private final Map<String, int[]> counts = new TreeMap<>();
-    private @org.jspecify.annotations.Nullable TestPlan plan;
+    private @Nullable TestPlan plan;
 
     @Override
     public void testPlanExecutionStarted(TestPlan testPlan) {
@@ -70,11 +73,20 @@ public final class TestGroups implements TestExecutionListener {
     }
 
     private void count(TestIdentifier identifier, int column) {
-        if (identifier.getTags().isEmpty()) {
-            counts.computeIfAbsent("unit", group -> new int[3])[column]++;
+        Set<String> groups = new TreeSet<>();
+        // Dynamic tests carry no tags of their own: those of the factory and its class count.
+        for (TestIdentifier at = identifier; at != null; at = parent(at)) {
+            at.getTags().stream().map(TestTag::getName).forEach(groups::add);
         }
-        for (TestTag tag : identifier.getTags()) {
-            counts.computeIfAbsent(tag.getName(), group -> new int[3])[column]++;
+        if (groups.isEmpty()) {
+            groups.add("unit");
         }
+        for (String group : groups) {
+            counts.computeIfAbsent(group, name -> new int[3])[column]++;
+        }
+    }
+
+    private @Nullable TestIdentifier parent(TestIdentifier identifier) {
+        return plan == null ? null : plan.getParent(identifier).orElse(null);
     }
 }
