@@ -65,6 +65,11 @@ final class OnnxDecoder implements Decoder {
      * @param batch most rows of one step
      */
     OnnxDecoder(Checkpoint checkpoint, int rows, int batch, int maxSequence, int threads, boolean dequantise) {
+        this(checkpoint, rows, batch, maxSequence, threads, DecoderGraph.build(checkpoint, maxSequence, dequantise));
+    }
+
+    /** The same with a graph made for {@code maxSequence} positions of the checkpoint. */
+    OnnxDecoder(Checkpoint checkpoint, int rows, int batch, int maxSequence, int threads, DecoderGraph.Built graph) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
         this.rows = rows;
@@ -73,7 +78,6 @@ final class OnnxDecoder implements Decoder {
         this.headBytes = (long) maxSequence * config.headSize() * Float.BYTES;
         this.rowBytes = headBytes * config.keyValueHeads();
         this.embedding = new float[config.hidden()];
-        DecoderGraph.Built graph = DecoderGraph.build(checkpoint, maxSequence, dequantise);
         this.top = graph.top();
         long start = System.nanoTime();
         List<OnnxRuntime.Placed> weights = OnnxRuntime.place(graph.weights(), memory, threads);

@@ -47,18 +47,26 @@ public final class DecoderGraph {
     /** Most candidates a row that leave the device. */
     public static final int MAX_TOP = 64;
 
+    private static final String HEAD = "lm_head";
+    private static final int FINE_BLOCK = 16;
+
+    /** Models of fewer weights round the inputs of their matrices in fine blocks. */
+    private static final long FINE_BELOW = 300_000_000;
+
     private final Checkpoint checkpoint;
     private final DecoderConfig config;
     private final int positions;
     private final boolean dequantise;
+    private final boolean fine;
     private final GraphBuilder graph = new GraphBuilder();
     private final Map<String, String> blockSums = new HashMap<>();
 
-    private DecoderGraph(Checkpoint checkpoint, int positions, boolean dequantise) {
+    private DecoderGraph(Checkpoint checkpoint, int positions, boolean dequantise, boolean fine) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
         this.positions = positions;
         this.dequantise = dequantise;
+        this.fine = fine;
     }
 
     /**
@@ -86,7 +94,21 @@ public final class DecoderGraph {
      * @param dequantise whether quantised matrices become fp32
      */
     public static Built build(Checkpoint checkpoint, int positions, boolean dequantise) {
-        return new DecoderGraph(checkpoint, positions, dequantise).build();
+        long weights = checkpoint.tensors().stream().mapToLong(Tensor::elements).sum();
+        return build(checkpoint, positions, dequantise, weights < FINE_BELOW);
+    }
+
+    /**
+     * Builds the graph.
+     *
+     * @param positions longest sequence; the rotary tables have so many rows
+     * @param dequantise whether quantised matrices become fp32
+     * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
+     *     32. This loses less of a value whose neighbours are large, and takes more time; small models need it, as each
+     *     of their few dimensions counts for more.
+     */
+    public static Built build(Checkpoint checkpoint, int positions, boolean dequantise, boolean fine) {
+        return new DecoderGraph(checkpoint, positions, dequantise, fine).build();
     }
 
     private Built build() {
@@ -181,7 +203,7 @@ public final class DecoderGraph {
 
     /** Adds penalty, temperature, top-k and log-sum-exp, and returns how many candidates a row come out. */
     private int head(String normed) {
-        String product = matrix(normed, "lm_head", checkpoint.head(), RowOrder.NATURAL, null);
+        String product = matrix(normed, HEAD, checkpoint.head(), RowOrder.NATURAL, null);
         String raw = graph.node("", "Reshape", List.of(product, graph.constant(-1, config.vocabulary())));
         String seen = graph.node("", "GatherElements", List.of(raw, PENALISED), Attribute.of("axis", 1));
         // max(x, 0) / p + min(x, 0) * p
@@ -262,20 +284,25 @@ public final class DecoderGraph {
         long columns = weight.shape().getLast();
         BlockPacker.Form form = BlockPacker.Form.of(weight.type());
         long blocks = columns / form.block;
+        // The operator rounds its input in blocks as long as the weight's: halves with the same scale compute the same.
+        int parts = fine && !name.equals(HEAD) && form.block > FINE_BLOCK ? form.block / FINE_BLOCK : 1;
         List<Weight.Spec> specs = new ArrayList<>(List.of(
-                new Weight.Spec(name + ".quants", ElementType.UINT8, true, rows, blocks, form.block * form.bits / 8),
-                new Weight.Spec(name + ".scales", ElementType.FLOAT, false, rows, blocks)));
+                new Weight.Spec(
+                        name + ".quants",
+                        ElementType.UINT8,
+                        true,
+                        rows,
+                        blocks * parts,
+                        form.block * form.bits / 8 / parts),
+                new Weight.Spec(name + ".scales", ElementType.FLOAT, false, rows, blocks * parts)));
         if (form.offset) {
             specs.add(new Weight.Spec(name + ".offsets", ElementType.FLOAT, true, rows, blocks));
         }
-        graph.weight(new Weight(
-                specs,
-                targets -> BlockPacker.pack(
-                        weight,
-                        order,
-                        targets.get(0),
-                        targets.get(1),
-                        form.offset ? targets.get(2) : MemorySegment.NULL)));
+        graph.weight(new Weight(specs, targets -> {
+            MemorySegment scales = targets.get(1);
+            BlockPacker.pack(weight, order, targets.get(0), scales, form.offset ? targets.get(2) : MemorySegment.NULL);
+            repeatEach(scales, rows * blocks, parts);
+        }));
         List<String> inputs = new ArrayList<>(List.of(input, name + ".quants", name + ".scales"));
         if (!biasName.isEmpty()) {
             inputs.addAll(List.of("", "", biasName));
@@ -287,7 +314,7 @@ public final class DecoderGraph {
                 Attribute.of("K", columns),
                 Attribute.of("N", rows),
                 Attribute.of("bits", form.bits),
-                Attribute.of("block_size", form.block),
+                Attribute.of("block_size", form.block / parts),
                 Attribute.of("accuracy_level", 4));
         if (!form.offset) {
             return product;
@@ -298,6 +325,14 @@ public final class DecoderGraph {
                 List.of(blockSums(input, form.block), name + ".offsets"),
                 Attribute.of("transB", 1));
         return graph.node("", "Add", List.of(product, correction));
+    }
+
+    /** Spreads the first {@code count} floats so that each stands {@code times} times in a row, in place. */
+    private static void repeatEach(MemorySegment values, long count, int times) {
+        // From the end: nothing is overwritten before it is read.
+        for (long i = count * times - 1; times > 1 && i >= 0; i--) {
+            values.setAtIndex(ValueLayout.JAVA_FLOAT, i, values.getAtIndex(ValueLayout.JAVA_FLOAT, i / times));
+        }
     }
 
     private String denseMatrix(String input, String name, Tensor weight, RowOrder order, String biasName) {
