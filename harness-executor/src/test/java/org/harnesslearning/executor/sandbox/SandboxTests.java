@@ -210,26 +210,28 @@ class SandboxTests {
                         return "left an orphan"
                     return "fine"
                 """;
+        Map<String, Class<? extends SandboxResult>> ends = Map.ofEntries(
+                Map.entry("loop", SandboxResult.TimedOut.class),
+                Map.entry("sleep", SandboxResult.TimedOut.class),
+                Map.entry("flood", SandboxResult.OutputLimit.class),
+                Map.entry("both", SandboxResult.OutputLimit.class),
+                Map.entry("log", SandboxResult.OutputLimit.class),
+                Map.entry("huge", SandboxResult.OutputLimit.class),
+                Map.entry("forks", SandboxResult.TimedOut.class),
+                Map.entry("sleepers", SandboxResult.TimedOut.class),
+                Map.entry("exit", SandboxResult.Crashed.class),
+                Map.entry("system exit", SandboxResult.Crashed.class),
+                Map.entry("signal", SandboxResult.Crashed.class),
+                Map.entry("orphan", SandboxResult.Completed.class));
         try (HarnessSandbox sandbox = open(source, SHORT)) {
-            Map<String, Class<? extends SandboxResult>> ends = Map.ofEntries(
-                    Map.entry("loop", SandboxResult.TimedOut.class),
-                    Map.entry("sleep", SandboxResult.TimedOut.class),
-                    Map.entry("memory", SandboxResult.OutOfMemory.class),
-                    Map.entry("flood", SandboxResult.OutputLimit.class),
-                    Map.entry("both", SandboxResult.OutputLimit.class),
-                    Map.entry("log", SandboxResult.OutputLimit.class),
-                    Map.entry("huge", SandboxResult.OutputLimit.class),
-                    Map.entry("forks", SandboxResult.TimedOut.class),
-                    Map.entry("sleepers", SandboxResult.TimedOut.class),
-                    Map.entry("exit", SandboxResult.Crashed.class),
-                    Map.entry("system exit", SandboxResult.Crashed.class),
-                    Map.entry("signal", SandboxResult.Crashed.class),
-                    Map.entry("orphan", SandboxResult.Completed.class));
             for (Map.Entry<String, Class<? extends SandboxResult>> end : ends.entrySet()) {
                 assertThat(sandbox.ask(end.getKey(), ECHO)).as(end.getKey()).isInstanceOf(end.getValue());
                 assertThat(sandbox.usable()).as(end.getKey()).isTrue();
                 assertThat(answer(sandbox.ask("next", ECHO))).as(end.getKey()).isEqualTo("fine");
             }
+            // The engine remembers a memory kill as long as the container lives, so this one takes no more questions.
+            assertThat(sandbox.ask("memory", ECHO)).isInstanceOf(SandboxResult.OutOfMemory.class);
+            assertThat(sandbox.usable()).isFalse();
         }
     }
 

@@ -3,6 +3,7 @@ package org.harnesslearning.solver.inference;
 import jakarta.servlet.http.HttpServletRequest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.IllegalBlockingModeException;
 import java.nio.channels.SelectionKey;
@@ -46,11 +47,8 @@ final class Disconnects implements AutoCloseable {
         try {
             SelectionKey key = socket.register(selector, SelectionKey.OP_READ, cancellation);
             selector.wakeup();
-            return () -> {
-                key.cancel();
-                selector.wakeup();
-            };
-        } catch (ClosedChannelException e) {
+            return () -> rest(key);
+        } catch (ClosedChannelException | CancelledKeyException e) {
             cancellation.cancel();
         } catch (IllegalBlockingModeException e) {
             // A connector that blocks: it cannot be watched.
@@ -58,12 +56,25 @@ final class Disconnects implements AutoCloseable {
         return () -> {};
     }
 
+    /**
+     * Looks away from a connection. Its key stays: a cancelled one would linger in the selector and refuse the watch of
+     * the connection's next request. The key goes when the connection is closed.
+     */
+    private static void rest(SelectionKey key) {
+        try {
+            key.attach(null);
+            key.interestOps(0);
+        } catch (CancelledKeyException e) {
+            // The connection is closed.
+        }
+    }
+
     private void watchAll() {
         while (!closed) {
             try {
                 selector.select(key -> {
                     if (key.attachment() instanceof Cancellation cancellation) {
-                        key.cancel();
+                        rest(key);
                         cancellation.cancel();
                     }
                 });
