@@ -7,9 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
-import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.access.Caller;
-import org.harnesslearning.proposer.order.Orders;
+import org.harnesslearning.proposer.order.RunEndpoints;
 import org.harnesslearning.proposer.run.EventStream;
 import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunHttp;
@@ -40,29 +39,28 @@ import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 class AdaptationController {
     private static final RunKind KIND = RunKind.ADAPTATION;
 
-    private final Orders orders;
+    private final RunEndpoints endpoints;
+    private final RunEndpoints.Form form;
     private final RunDesk desk;
     private final RunServices services;
     private final RunView view;
     private final EventStream events;
     private final AdaptationResource resource;
-    private final ProposerProperties properties;
 
     AdaptationController(
-            Orders orders,
+            RunEndpoints endpoints,
             RunDesk desk,
             RunServices services,
             RunView view,
             EventStream events,
-            AdaptationResource resource,
-            ProposerProperties properties) {
-        this.orders = orders;
+            AdaptationResource resource) {
+        this.endpoints = endpoints;
+        this.form = new RunEndpoints.Form(KIND, "/adaptations", Duration.ZERO, resource::of);
         this.desk = desk;
         this.services = services;
         this.view = view;
         this.events = events;
         this.resource = resource;
-        this.properties = properties;
     }
 
     @PostMapping(path = "/adapt", consumes = MediaType.APPLICATION_JSON_VALUE)
@@ -71,10 +69,7 @@ class AdaptationController {
             @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
             @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
             Caller caller) {
-        RunRow run = orders.order(KIND, body, caller, key);
-        Duration wait = RunHttp.wait(prefer, Duration.ZERO, properties.maxWait());
-        RunRow now = wait.isZero() ? run : desk.await(KIND, run.id(), wait);
-        return RunHttp.ordered(now, caller, "/adaptations/" + run.id(), resource.of(now, caller));
+        return endpoints.order(form, body, prefer, key, caller);
     }
 
     @GetMapping("/adaptations")
@@ -116,8 +111,7 @@ class AdaptationController {
             @PathVariable("id") String id,
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
-        RunRow run = desk.get(KIND, id);
-        return RunHttp.read(run, caller, ifNoneMatch, () -> resource.of(run, caller));
+        return endpoints.read(form, id, ifNoneMatch, caller);
     }
 
     @GetMapping(path = "/adaptations/{id}/events", produces = MediaType.TEXT_EVENT_STREAM_VALUE)

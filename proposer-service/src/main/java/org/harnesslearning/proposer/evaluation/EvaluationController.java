@@ -7,9 +7,7 @@ import java.util.TreeMap;
 import org.harnesslearning.contracts.task.Split;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.access.Caller;
-import org.harnesslearning.proposer.order.Orders;
-import org.harnesslearning.proposer.run.RunDesk;
-import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.proposer.order.RunEndpoints;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.EvaluationRow;
@@ -30,21 +28,16 @@ import org.springframework.web.bind.annotation.RestController;
 /** {@code POST /evaluations} and {@code GET /evaluations/{id}}. */
 @RestController
 class EvaluationController {
-    private static final RunKind KIND = RunKind.EVALUATION;
-
-    private final Orders orders;
-    private final RunDesk desk;
+    private final RunEndpoints endpoints;
+    private final RunEndpoints.Form form;
     private final RunServices services;
     private final RunView view;
-    private final ProposerProperties properties;
 
-    EvaluationController(
-            Orders orders, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
-        this.orders = orders;
-        this.desk = desk;
+    EvaluationController(RunEndpoints endpoints, RunServices services, RunView view, ProposerProperties properties) {
+        this.endpoints = endpoints;
+        this.form = new RunEndpoints.Form(RunKind.EVALUATION, "/evaluations", properties.reviseWait(), this::resource);
         this.services = services;
         this.view = view;
-        this.properties = properties;
     }
 
     @PostMapping(path = "/evaluations", consumes = MediaType.APPLICATION_JSON_VALUE)
@@ -53,9 +46,7 @@ class EvaluationController {
             @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
             @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
             Caller caller) {
-        RunRow run = orders.order(KIND, body, caller, key);
-        RunRow now = desk.await(KIND, run.id(), RunHttp.wait(prefer, properties.reviseWait(), properties.maxWait()));
-        return RunHttp.ordered(now, caller, "/evaluations/" + run.id(), resource(now, caller));
+        return endpoints.order(form, body, prefer, key, caller);
     }
 
     @GetMapping("/evaluations/{id}")
@@ -63,8 +54,7 @@ class EvaluationController {
             @PathVariable("id") String id,
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
-        RunRow run = desk.get(KIND, id);
-        return RunHttp.read(run, caller, ifNoneMatch, () -> resource(run, caller));
+        return endpoints.read(form, id, ifNoneMatch, caller);
     }
 
     private Map<String, Object> resource(RunRow run, Caller caller) {

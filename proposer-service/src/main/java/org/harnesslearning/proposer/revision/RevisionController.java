@@ -5,9 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.access.Caller;
-import org.harnesslearning.proposer.order.Orders;
-import org.harnesslearning.proposer.run.RunDesk;
-import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.proposer.order.RunEndpoints;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.CandidateRow;
@@ -29,20 +27,16 @@ import org.springframework.web.bind.annotation.RestController;
 /** {@code POST /revise} and {@code GET /revisions/{id}}. */
 @RestController
 class RevisionController {
-    private static final RunKind KIND = RunKind.REVISION;
-
-    private final Orders orders;
-    private final RunDesk desk;
+    private final RunEndpoints endpoints;
+    private final RunEndpoints.Form form;
     private final RunServices services;
     private final RunView view;
-    private final ProposerProperties properties;
 
-    RevisionController(Orders orders, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
-        this.orders = orders;
-        this.desk = desk;
+    RevisionController(RunEndpoints endpoints, RunServices services, RunView view, ProposerProperties properties) {
+        this.endpoints = endpoints;
+        this.form = new RunEndpoints.Form(RunKind.REVISION, "/revisions", properties.reviseWait(), this::resource);
         this.services = services;
         this.view = view;
-        this.properties = properties;
     }
 
     @PostMapping(path = "/revise", consumes = MediaType.APPLICATION_JSON_VALUE)
@@ -51,9 +45,7 @@ class RevisionController {
             @RequestHeader(name = "Prefer", required = false) @Nullable String prefer,
             @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
             Caller caller) {
-        RunRow run = orders.order(KIND, body, caller, key);
-        RunRow now = desk.await(KIND, run.id(), RunHttp.wait(prefer, properties.reviseWait(), properties.maxWait()));
-        return RunHttp.ordered(now, caller, "/revisions/" + run.id(), resource(now, caller));
+        return endpoints.order(form, body, prefer, key, caller);
     }
 
     @GetMapping("/revisions/{id}")
@@ -61,8 +53,7 @@ class RevisionController {
             @PathVariable("id") String id,
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
-        RunRow run = desk.get(KIND, id);
-        return RunHttp.read(run, caller, ifNoneMatch, () -> resource(run, caller));
+        return endpoints.read(form, id, ifNoneMatch, caller);
     }
 
     private Map<String, Object> resource(RunRow run, Caller caller) {

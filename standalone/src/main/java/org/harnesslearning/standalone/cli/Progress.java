@@ -25,6 +25,7 @@ final class Progress implements AutoCloseable {
     private String phase = "queued";
     private long done;
     private long planned;
+    private long countedS;
     private int shown;
     private boolean stopped;
 
@@ -112,7 +113,11 @@ final class Progress implements AutoCloseable {
 
     private void count(JsonNode progress) {
         if (progress.isObject()) {
-            done = progress.path("done").asLong(done);
+            long now = progress.path("done").asLong(done);
+            if (now != done) {
+                done = now;
+                countedS = elapsedS();
+            }
             planned = progress.path("planned").asLong(planned);
         }
     }
@@ -162,9 +167,10 @@ final class Progress implements AutoCloseable {
         int full = planned == 0 ? 0 : (int) Math.min(BAR, done * BAR / planned);
         text.append("#".repeat(full)).append(".".repeat(BAR - full)).append("] ");
         text.append(String.format(Locale.ROOT, "%d/%d solver calls, %s used", done, planned, clock(elapsed)));
-        if (done > 0 && planned > done && elapsed > 5) {
+        if (done > 0 && planned > done && countedS > 5) {
+            // Up to the last call only: while the proposer writes, no solver call is slow.
             text.append(", about ")
-                    .append(clock(elapsed * (planned - done) / done))
+                    .append(clock(countedS * (planned - done) / done))
                     .append(" left");
         }
         return text.append(": ").append(phase).toString();

@@ -1,0 +1,61 @@
+package org.harnesslearning.proposer.order;
+
+import java.time.Duration;
+import java.util.function.BiFunction;
+import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.proposer.ProposerProperties;
+import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.proposer.run.RunDesk;
+import org.harnesslearning.proposer.run.RunHttp;
+import org.harnesslearning.store.run.RunKind;
+import org.harnesslearning.store.run.RunRow;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.ResponseEntity;
+import org.springframework.stereotype.Component;
+
+/** Ordering and reading over HTTP, the same for every kind of run. */
+@Component
+public class RunEndpoints {
+    private final Orders orders;
+    private final RunDesk desk;
+    private final ProposerProperties properties;
+
+    RunEndpoints(Orders orders, RunDesk desk, ProposerProperties properties) {
+        this.orders = orders;
+        this.desk = desk;
+        this.properties = properties;
+    }
+
+    /**
+     * How a kind of run looks over HTTP.
+     *
+     * @param path path of all runs of this kind, such as {@code /revisions}
+     * @param patience wait for the end of a new run where the request has no {@code Prefer} header
+     * @param resource the answer's body, as a caller may see it
+     */
+    public record Form(
+            RunKind kind, String path, Duration patience, BiFunction<RunRow, Caller, ? extends Object> resource) {}
+
+    /**
+     * Orders a run and waits for it as long as the caller likes: 200 when it has ended, else 202.
+     *
+     * @throws PlatformException with the code of each fault; nothing is stored then
+     */
+    public ResponseEntity<Object> order(
+            Form form, byte[] body, @Nullable String prefer, @Nullable String idempotencyKey, Caller caller) {
+        RunRow run = orders.order(form.kind(), body, caller, idempotencyKey);
+        RunRow now = desk.await(form.kind(), run.id(), RunHttp.wait(prefer, form.patience(), properties.maxWait()));
+        return RunHttp.ordered(
+                now, caller, form.path() + "/" + run.id(), form.resource().apply(now, caller));
+    }
+
+    /**
+     * A run, or 304 when the caller has it.
+     *
+     * @throws PlatformException NOT_FOUND
+     */
+    public ResponseEntity<Object> read(Form form, String id, @Nullable String ifNoneMatch, Caller caller) {
+        RunRow run = desk.get(form.kind(), id);
+        return RunHttp.read(run, caller, ifNoneMatch, () -> form.resource().apply(run, caller));
+    }
+}
