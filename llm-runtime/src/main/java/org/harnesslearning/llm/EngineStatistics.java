@@ -1,5 +1,7 @@
 package org.harnesslearning.llm;
 
+import java.time.Duration;
+
 /**
  * Load of an engine at one moment, and its counters since it started.
  *
@@ -12,7 +14,9 @@ package org.harnesslearning.llm;
  * @param generationTokens tokens made
  * @param prefillSteps model steps over prompt chunks
  * @param decodeSteps model steps over running samples
- * @param failedSteps model steps that failed
+ * @param failedSteps model steps that failed, or whose logits were not finite
+ * @param alive whether the engine's thread runs
+ * @param turnSoFar how long the engine has been at its present turn, of at most two model steps; zero while it waits for work
  */
 public record EngineStatistics(
         int running,
@@ -24,4 +28,6 @@ public record EngineStatistics(
         long generationTokens,
         long prefillSteps,
         long decodeSteps,
-        long failedSteps) {}
+        long failedSteps,
+        boolean alive,
+        Duration turnSoFar) {}

@@ -2,6 +2,7 @@ package org.harnesslearning.llm;
 
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,87 +64,71 @@ public record GenerationRequest(
     }
 
     public GenerationRequest withSamples(int value) {
-        return new GenerationRequest(
-                promptTokens,
-                value,
-                maxTokens,
-                sampling,
-                seed,
-                sampleSeeds,
-                stopTokens,
-                ignoreEndTokens,
-                topLogprobs,
-                listener);
+        return with(draft -> draft.samples = value);
     }
 
     /** One sample for each seed. */
     public GenerationRequest withSampleSeeds(List<Long> value) {
-        return new GenerationRequest(
-                promptTokens,
-                value.size(),
-                maxTokens,
-                sampling,
-                seed,
-                value,
-                stopTokens,
-                ignoreEndTokens,
-                topLogprobs,
-                listener);
+        return with(draft -> {
+            draft.samples = value.size();
+            draft.sampleSeeds = value;
+        });
     }
 
     public GenerationRequest withStopTokens(Set<Integer> value) {
-        return new GenerationRequest(
-                promptTokens,
-                samples,
-                maxTokens,
-                sampling,
-                seed,
-                sampleSeeds,
-                value,
-                ignoreEndTokens,
-                topLogprobs,
-                listener);
+        return with(draft -> draft.stopTokens = value);
     }
 
     public GenerationRequest withIgnoreEndTokens(boolean value) {
-        return new GenerationRequest(
-                promptTokens,
-                samples,
-                maxTokens,
-                sampling,
-                seed,
-                sampleSeeds,
-                stopTokens,
-                value,
-                topLogprobs,
-                listener);
+        return with(draft -> draft.ignoreEndTokens = value);
     }
 
     public GenerationRequest withTopLogprobs(int value) {
-        return new GenerationRequest(
-                promptTokens,
-                samples,
-                maxTokens,
-                sampling,
-                seed,
-                sampleSeeds,
-                stopTokens,
-                ignoreEndTokens,
-                value,
-                listener);
+        return with(draft -> draft.topLogprobs = value);
     }
 
     public GenerationRequest withListener(@Nullable TokenListener value) {
-        return new GenerationRequest(
-                promptTokens,
-                samples,
-                maxTokens,
-                sampling,
-                seed,
-                sampleSeeds,
-                stopTokens,
-                ignoreEndTokens,
-                topLogprobs,
-                value);
+        return with(draft -> draft.listener = value);
+    }
+
+    private GenerationRequest with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return draft.request();
+    }
+
+    /** The fields that have with-methods, open to change. */
+    private static final class Draft {
+        private final GenerationRequest origin;
+        private int samples;
+        private List<Long> sampleSeeds;
+        private Set<Integer> stopTokens;
+        private boolean ignoreEndTokens;
+        private int topLogprobs;
+        private @Nullable TokenListener listener;
+
+        Draft(GenerationRequest origin) {
+            this.origin = origin;
+            this.samples = origin.samples;
+            this.sampleSeeds = origin.sampleSeeds;
+            this.stopTokens = origin.stopTokens;
+            this.ignoreEndTokens = origin.ignoreEndTokens;
+            this.topLogprobs = origin.topLogprobs;
+            this.listener = origin.listener;
+        }
+
+        GenerationRequest request() {
+            return new GenerationRequest(
+                    origin.promptTokens,
+                    samples,
+                    origin.maxTokens,
+                    origin.sampling,
+                    origin.seed,
+                    sampleSeeds,
+                    stopTokens,
+                    ignoreEndTokens,
+                    topLogprobs,
+                    listener);
+        }
     }
 }

@@ -1,6 +1,7 @@
 package org.harnesslearning.llm;
 
 import java.nio.file.Path;
+import java.util.function.IntConsumer;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
 import org.harnesslearning.llm.engine.ModelLoader;
 
@@ -19,7 +20,17 @@ public interface LanguageModel extends AutoCloseable {
      * @throws CheckpointException if the file is damaged or of a kind this runtime does not read
      */
     static LanguageModel load(Path checkpoint, EngineOptions options) {
-        return ModelLoader.load(checkpoint, options);
+        return load(checkpoint, options, tokens -> {});
+    }
+
+    /**
+     * As above.
+     *
+     * @param turns sees, on the engine thread, how many tokens each turn with a model step processed: those of the prompt
+     *     and one for each running sample; it must return quickly
+     */
+    static LanguageModel load(Path checkpoint, EngineOptions options, IntConsumer turns) {
+        return ModelLoader.load(checkpoint, options, turns);
     }
 
     /** What was loaded. */

@@ -7,6 +7,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.onnxruntime.MemoryInfo;
 import org.bytedeco.onnxruntime.Value;
@@ -26,8 +27,11 @@ final class DeviceMemory implements AutoCloseable {
     private static final int MADV_DONTNEED = 4;
     private static final @Nullable MethodHandle MADVISE = madvise();
 
+    private static final AtomicLong ALLOCATED = new AtomicLong();
+
     private final MemoryInfo info = MemoryInfo.CreateCpu(onnxruntime.OrtDeviceAllocator, onnxruntime.OrtMemTypeDefault);
     private final List<Pointer> blocks = new ArrayList<>();
+    private long bytes;
 
     /**
      * Allocates zeroed memory, of which the operating system provides a page only when it is first written.
@@ -40,6 +44,8 @@ final class DeviceMemory implements AutoCloseable {
             throw new OutOfMemoryError("no " + bytes + " bytes of native memory");
         }
         blocks.add(block);
+        this.bytes += bytes;
+        ALLOCATED.addAndGet(bytes);
         return segment(block, bytes);
     }
 
@@ -88,6 +94,11 @@ final class DeviceMemory implements AutoCloseable {
         return MemorySegment.ofAddress(pointer.address()).reinterpret(bytes);
     }
 
+    /** Bytes that this process has allocated here and not freed. */
+    static long allocated() {
+        return ALLOCATED.get();
+    }
+
     /** A tensor over existing memory; the caller closes it, the memory stays. */
     Value tensor(MemorySegment memory, ElementType type, long... shape) {
         long bytes = type.bytes();
@@ -106,6 +117,8 @@ final class DeviceMemory implements AutoCloseable {
     public void close() {
         blocks.forEach(Pointer::free);
         blocks.clear();
+        ALLOCATED.addAndGet(-bytes);
+        bytes = 0;
         info.close();
     }
 

@@ -1,14 +1,17 @@
 package org.harnesslearning.llm.engine;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntConsumer;
 import org.harnesslearning.llm.ContextLengthException;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.EngineStatistics;
@@ -39,6 +42,7 @@ final class Engine implements LanguageModel {
     private final Decoder decoder;
     private final ModelCard card;
     private final EngineOptions options;
+    private final IntConsumer turns;
     private final Set<Integer> endTokens;
     private final Rows rows;
     private final Thread thread;
@@ -56,6 +60,8 @@ final class Engine implements LanguageModel {
     private final AtomicLong failedSteps = new AtomicLong();
     private volatile int runningNow;
     private volatile long cellsNow;
+    private volatile boolean resting = true;
+    private volatile long turnBegan = System.nanoTime();
 
     // Engine thread only.
     private final List<Sample> running = new ArrayList<>();
@@ -65,7 +71,17 @@ final class Engine implements LanguageModel {
     private int startedSamples;
 
     Engine(Decoder decoder, ModelCard card, EngineOptions options) {
+        this(decoder, card, options, tokens -> {});
+    }
+
+    /**
+     * An engine.
+     *
+     * @param turns sees the tokens of each turn that took a model step: those of the prompt and one a running sample
+     */
+    Engine(Decoder decoder, ModelCard card, EngineOptions options, IntConsumer turns) {
         this.decoder = decoder;
+        this.turns = turns;
         this.card = card;
         this.options = options;
         this.endTokens = card.endTokens();
@@ -136,7 +152,9 @@ final class Engine implements LanguageModel {
                 generationTokens.get(),
                 prefillSteps.get(),
                 decodeSteps.get(),
-                failedSteps.get());
+                failedSteps.get(),
+                thread.isAlive(),
+                resting ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - turnBegan));
     }
 
     @Override
@@ -167,10 +185,13 @@ final class Engine implements LanguageModel {
     private void run() {
         try {
             while (awaitWork()) {
-                turn();
+                try {
+                    turn();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("a turn of the engine of {} failed", card.name(), e);
+                    failEverything(e);
+                }
             }
-        } catch (Throwable e) {
-            LOG.error("engine of {} stopped", card.name(), e);
         } finally {
             shutDown();
         }
@@ -181,8 +202,11 @@ final class Engine implements LanguageModel {
         lock.lock();
         try {
             while (!closed && waiting.isEmpty() && current == null && running.isEmpty()) {
+                resting = true;
                 work.awaitUninterruptibly();
             }
+            turnBegan = System.nanoTime();
+            resting = false;
             return !closed;
         } finally {
             lock.unlock();
@@ -192,8 +216,10 @@ final class Engine implements LanguageModel {
     private void turn() {
         dropCancelled();
         admit();
-        processPrompt();
-        decode();
+        int tokens = processPrompt() + decode();
+        if (tokens > 0) {
+            turns.accept(tokens);
+        }
         runningNow = running.size();
         cellsNow = running.stream().mapToLong(sample -> sample.row().length()).sum();
     }
@@ -263,11 +289,12 @@ final class Engine implements LanguageModel {
         }
     }
 
-    private void processPrompt() {
+    /** Processes a chunk of the current prompt and answers its number of tokens. */
+    private int processPrompt() {
         Job job = current;
         Row row = promptRow;
         if (job == null || row == null) {
-            return;
+            return 0;
         }
         int[] prompt = job.request().promptTokens();
         int from = row.length();
@@ -276,13 +303,13 @@ final class Engine implements LanguageModel {
         try {
             candidates =
                     decoder.extend(row.index(), from, Arrays.copyOfRange(prompt, from, to), job.shaping(new int[0], 0));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             failedSteps.incrementAndGet();
             LOG.warn("prompt step failed", e);
             row.truncate(0);
             leavePrompt();
             fail(job, new GenerationException("a model step over the prompt failed: " + e.getMessage(), e));
-            return;
+            return 0;
         }
         prefillSteps.incrementAndGet();
         row.append(prompt, from, to);
@@ -294,6 +321,7 @@ final class Engine implements LanguageModel {
             promptCandidates = job.request().samples() > 1 ? candidates.detached() : candidates;
             startSample(job, row, promptCandidates);
         }
+        return to - from;
     }
 
     /** Lets the next sample of a job run in a row that holds the prompt. */
@@ -309,9 +337,10 @@ final class Engine implements LanguageModel {
         accept(sample, candidates);
     }
 
-    private void decode() {
+    /** Makes the next token of every running sample and answers their number. */
+    private int decode() {
         if (running.isEmpty()) {
-            return;
+            return 0;
         }
         rows.compact(running.stream().map(Sample::row).toList());
         List<Sample> batch = new ArrayList<>(running);
@@ -327,7 +356,7 @@ final class Engine implements LanguageModel {
         List<Candidates> candidates;
         try {
             candidates = decoder.step(pasts, tokens, shapings);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             failedSteps.incrementAndGet();
             LOG.warn("decode step failed", e);
             for (Sample sample : batch) {
@@ -336,7 +365,7 @@ final class Engine implements LanguageModel {
             for (Sample sample : batch) {
                 fail(sample.job(), new GenerationException("a model step failed: " + e.getMessage(), e));
             }
-            return;
+            return 0;
         }
         decodeSteps.incrementAndGet();
         for (int i = 0; i < pasts.length; i++) {
@@ -346,9 +375,17 @@ final class Engine implements LanguageModel {
                 accept(sample, candidates.get(i));
             }
         }
+        return pasts.length;
     }
 
     private void accept(Sample sample, Candidates candidates) {
+        if (!Float.isFinite(candidates.logSum())) {
+            failedSteps.incrementAndGet();
+            LOG.warn("the logits after {} tokens are not finite", sample.row().length());
+            sample.row().truncate(0); // nobody may continue from here
+            fail(sample.job(), new GenerationException("the model's logits are not finite numbers"));
+            return;
+        }
         try {
             int before = sample.count();
             sample.accept(candidates);
@@ -384,6 +421,20 @@ final class Engine implements LanguageModel {
                 sample.leave();
             }
         }
+    }
+
+    /** After a failure that no request in particular is to blame for: what runs fails, what waits goes on. */
+    private void failEverything(Throwable cause) {
+        failedSteps.incrementAndGet();
+        Set<Job> begun = new LinkedHashSet<>();
+        running.forEach(sample -> begun.add(sample.job()));
+        if (current != null) {
+            begun.add(current);
+        }
+        for (Job job : begun) {
+            fail(job, new GenerationException("the engine failed: " + cause, cause));
+        }
+        rows.forget();
     }
 
     /** Gives up the request whose prompt is being processed or whose samples are being started. */

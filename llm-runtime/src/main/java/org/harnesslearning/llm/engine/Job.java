@@ -2,8 +2,9 @@ package org.harnesslearning.llm.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -11,6 +12,7 @@ import org.harnesslearning.llm.FinishReason;
 import org.harnesslearning.llm.Generation;
 import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.GenerationResult;
+import org.harnesslearning.llm.Sampling;
 
 /** A request on its way: waiting, then its prompt is processed, then its samples run, each ending on its own. */
 final class Job implements Generation {
@@ -68,21 +70,29 @@ final class Job implements Generation {
 
     /** The head's settings for the token after prompt and the given completion. */
     Shaping shaping(int[] completion, int count) {
-        Shaping plain = Shaping.ofTemperature(request.sampling().temperature());
-        if (request.sampling().repetitionPenalty() == 1) {
+        Sampling sampling = request.sampling();
+        Shaping plain = Shaping.ofTemperature(sampling.temperature());
+        if (!sampling.penalises()) {
             return plain;
         }
-        Set<Integer> seen = new LinkedHashSet<>();
-        for (int token : request.promptTokens()) {
-            seen.add(token);
+        Map<Integer, Integer> counts = new LinkedHashMap<>();
+        if (sampling.repetitionPenalty() != 1) {
+            for (int token : request.promptTokens()) {
+                counts.put(token, 0);
+            }
         }
         for (int i = 0; i < count; i++) {
-            seen.add(completion[i]);
+            counts.merge(completion[i], 1, Integer::sum);
         }
-        return new Shaping(
-                plain.inverseTemperature(),
-                (float) request.sampling().repetitionPenalty(),
-                seen.stream().mapToInt(Integer::intValue).toArray());
+        int[] tokens = new int[counts.size()];
+        float[] offsets = new float[counts.size()];
+        int at = 0;
+        for (Map.Entry<Integer, Integer> seen : counts.entrySet()) {
+            tokens[at] = seen.getKey();
+            offsets[at++] = (float) (sampling.frequencyPenalty() * seen.getValue()
+                    + (seen.getValue() > 0 ? sampling.presencePenalty() : 0));
+        }
+        return new Shaping(plain.inverseTemperature(), (float) sampling.repetitionPenalty(), tokens, offsets);
     }
 
     /** Ends what has not ended. */

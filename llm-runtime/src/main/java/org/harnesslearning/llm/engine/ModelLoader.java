@@ -3,6 +3,7 @@ package org.harnesslearning.llm.engine;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntConsumer;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelCard;
@@ -18,20 +19,14 @@ public final class ModelLoader {
     private ModelLoader() {}
 
     /** See {@link LanguageModel#load}. */
-    public static LanguageModel load(Path path, EngineOptions options) {
+    public static LanguageModel load(Path path, EngineOptions options, IntConsumer turns) {
         long start = System.nanoTime();
         Checkpoint checkpoint = Checkpoint.open(path);
+        CompletableFuture<String> hash = CompletableFuture.supplyAsync(checkpoint::weightsHash);
+        EngineOptions fitted = options.withMaxSequence(
+                Math.min(options.maxSequence(), checkpoint.config().contextLength()));
+        OnnxDecoder decoder = decoder(checkpoint, fitted);
         try {
-            CompletableFuture<String> hash = CompletableFuture.supplyAsync(checkpoint::weightsHash);
-            EngineOptions fitted = options.withMaxSequence(
-                    Math.min(options.maxSequence(), checkpoint.config().contextLength()));
-            OnnxDecoder decoder = new OnnxDecoder(
-                    checkpoint,
-                    fitted.slots() + fitted.spareRows(),
-                    fitted.slots(),
-                    fitted.maxSequence(),
-                    fitted.threads(),
-                    fitted.dequantise());
             ModelCard card = new ModelCard(
                     checkpoint.name(),
                     checkpoint.config().architecture().id(),
@@ -49,8 +44,23 @@ public final class ModelLoader {
                     card.numberType(),
                     card.parameters(),
                     (System.nanoTime() - start) / 1_000_000);
-            return new Engine(decoder, card, fitted);
-        } catch (RuntimeException e) {
+            return new Engine(decoder, card, fitted, turns);
+        } catch (RuntimeException | Error e) {
+            decoder.close();
+            throw e;
+        }
+    }
+
+    private static OnnxDecoder decoder(Checkpoint checkpoint, EngineOptions options) {
+        try {
+            return new OnnxDecoder(
+                    checkpoint,
+                    options.slots() + options.spareRows(),
+                    options.slots(),
+                    options.maxSequence(),
+                    options.threads(),
+                    options.dequantise());
+        } catch (RuntimeException | Error e) {
             checkpoint.close();
             throw e;
         }

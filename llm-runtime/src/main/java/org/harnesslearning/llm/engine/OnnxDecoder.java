@@ -2,8 +2,10 @@ package org.harnesslearning.llm.engine;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +44,7 @@ final class OnnxDecoder implements Decoder {
     private final long headBytes;
     private final long rowBytes;
     private final DeviceMemory memory = new DeviceMemory();
+    private final Deque<Native> owned = new ArrayDeque<>(); // what lies on top of something else is nearer the head
     private final Session session;
     private final RunOptions runOptions = new RunOptions();
     private final List<MemorySegment> caches = new ArrayList<>();
@@ -57,9 +60,11 @@ final class OnnxDecoder implements Decoder {
     private final MemorySegment logSum;
     private MemorySegment embeddings;
     private MemorySegment penalised;
+    private MemorySegment penaltyOffsets;
 
     /**
-     * Takes over the checkpoint, which stays mapped until {@link #close()}.
+     * Takes over the checkpoint, which stays mapped until {@link #close()}; where this fails, it stays the caller's, and
+     * nothing is left in native memory.
      *
      * @param rows rows of the cache
      * @param batch most rows of one step
@@ -79,30 +84,39 @@ final class OnnxDecoder implements Decoder {
         this.rowBytes = headBytes * config.keyValueHeads();
         this.embedding = new float[config.hidden()];
         this.top = graph.top();
-        long start = System.nanoTime();
-        List<OnnxRuntime.Placed> weights = OnnxRuntime.place(graph.weights(), memory, threads);
-        // The file's pages have been read; those that are wanted again (embeddings) come back from the page cache.
-        checkpoint.tensors().forEach(tensor -> DeviceMemory.discard(tensor.data()));
-        long placed = System.nanoTime();
-        this.session = OnnxRuntime.session(graph.model(), weights, memory, threads);
-        LOG.info(
-                "weights rearranged in {} ms, session made in {} ms",
-                (placed - start) / 1_000_000,
-                (System.nanoTime() - placed) / 1_000_000);
-        for (int i = 0; i < 2 * config.layers(); i++) {
-            caches.add(memory.allocate(rowBytes * rows));
+        owned.push(memory::close);
+        owned.push(runOptions::close);
+        try {
+            long start = System.nanoTime();
+            List<OnnxRuntime.Placed> weights = OnnxRuntime.place(graph.weights(), memory, threads);
+            // The file's pages have been read; those that are wanted again (embeddings) come back from the page cache.
+            checkpoint.tensors().forEach(tensor -> DeviceMemory.discard(tensor.data()));
+            long placed = System.nanoTime();
+            this.session = OnnxRuntime.session(graph.model(), weights, memory, threads);
+            owned.push(session::close);
+            LOG.info(
+                    "weights rearranged in {} ms, session made in {} ms",
+                    (placed - start) / 1_000_000,
+                    (System.nanoTime() - placed) / 1_000_000);
+            for (int i = 0; i < 2 * config.layers(); i++) {
+                caches.add(memory.allocate(rowBytes * rows));
+            }
+            lastPositions = memory.allocate(4L * batch);
+            totalLength = memory.allocate(4);
+            inverseTemperature = memory.allocate(4L * batch);
+            penalty = memory.allocate(4L * batch);
+            logits = memory.allocate(4L * batch * config.vocabulary());
+            topLogits = memory.allocate(4L * batch * top);
+            topTokens = memory.allocate(8L * batch * top);
+            logSum = memory.allocate(4L * batch);
+            embeddings = memory.allocate(4L * batch * config.hidden());
+            penalised = memory.allocate(8L * batch);
+            penaltyOffsets = memory.allocate(4L * batch);
+            discardPacked(weights);
+        } catch (RuntimeException | Error e) {
+            release();
+            throw e;
         }
-        lastPositions = memory.allocate(4L * batch);
-        totalLength = memory.allocate(4);
-        inverseTemperature = memory.allocate(4L * batch);
-        penalty = memory.allocate(4L * batch);
-        logits = memory.allocate(4L * batch * config.vocabulary());
-        topLogits = memory.allocate(4L * batch * top);
-        topTokens = memory.allocate(8L * batch * top);
-        logSum = memory.allocate(4L * batch);
-        embeddings = memory.allocate(4L * batch * config.hidden());
-        penalised = memory.allocate(8L * batch);
-        discardPacked(weights);
     }
 
     /**
@@ -179,9 +193,11 @@ final class OnnxDecoder implements Decoder {
         int widest = writePenalised(shapings);
         Binding binding = bindings.computeIfAbsent((long) firstRow << 32 | count, key -> new Binding(firstRow, count));
         try (Value hidden = memory.tensor(embeddings, ElementType.FLOAT, count, length, config.hidden());
-                Value seen = memory.tensor(penalised, ElementType.INT64, count, widest)) {
+                Value seen = memory.tensor(penalised, ElementType.INT64, count, widest);
+                Value offsets = memory.tensor(penaltyOffsets, ElementType.FLOAT, count, widest)) {
             binding.io.BindInput(DecoderGraph.EMBEDDINGS, hidden);
             binding.io.BindInput(DecoderGraph.PENALISED, seen);
+            binding.io.BindInput(DecoderGraph.PENALTY_OFFSETS, offsets);
             session.Run(runOptions, binding.io);
         }
         List<Candidates> candidates = new ArrayList<>(count);
@@ -210,12 +226,16 @@ final class OnnxDecoder implements Decoder {
         int widest = Math.max(1, most);
         if (penalised.byteSize() < 8L * widest * batch) {
             penalised = memory.allocate(16L * widest * batch);
+            penaltyOffsets = memory.allocate(8L * widest * batch);
         }
         for (int row = 0; row < shapings.size(); row++) {
             int[] tokens = shapings.get(row).penalised();
+            float[] offsets = shapings.get(row).offsets();
             for (int i = 0; i < widest; i++) {
-                long token = tokens.length == 0 ? 0 : tokens[Math.min(i, tokens.length - 1)];
-                penalised.setAtIndex(ValueLayout.JAVA_LONG, (long) row * widest + i, token);
+                int from = Math.min(i, tokens.length - 1);
+                long to = (long) row * widest + i;
+                penalised.setAtIndex(ValueLayout.JAVA_LONG, to, from < 0 ? 0 : tokens[from]);
+                penaltyOffsets.setAtIndex(ValueLayout.JAVA_FLOAT, to, from < 0 ? 0 : offsets[from]);
             }
         }
         return widest;
@@ -267,6 +287,11 @@ final class OnnxDecoder implements Decoder {
         }
     }
 
+    /** Something in native memory. */
+    private interface Native {
+        void close();
+    }
+
     @FunctionalInterface
     private interface HeadAction {
         void apply(MemorySegment cache, long first, long second);
@@ -274,14 +299,20 @@ final class OnnxDecoder implements Decoder {
 
     @Override
     public void close() {
-        bindings.values().forEach(Binding::close);
-        runOptions.close();
-        session.close();
-        memory.close();
+        release();
         checkpoint.close();
     }
 
-    /** The bound inputs and outputs of a range of rows; only embeddings and penalised tokens change with the step. */
+    /** Frees all native memory, whatever of it there is yet. */
+    private void release() {
+        bindings.values().forEach(Binding::close);
+        bindings.clear();
+        while (!owned.isEmpty()) {
+            owned.pop().close();
+        }
+    }
+
+    /** The bound inputs and outputs of a range of rows; only embeddings and penalties change with the step. */
     private final class Binding implements AutoCloseable {
 
         private final IoBinding io = new IoBinding(session);

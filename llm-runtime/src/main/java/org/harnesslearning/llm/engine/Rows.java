@@ -93,6 +93,11 @@ final class Rows {
         row.release(++clock);
     }
 
+    /** Drops what all rows hold. */
+    void forget() {
+        rows.forEach(row -> row.truncate(0));
+    }
+
     /** Moves the given rows to 0 … n − 1, in no particular order. */
     void compact(List<Row> running) {
         List<Integer> holes = new ArrayList<>();

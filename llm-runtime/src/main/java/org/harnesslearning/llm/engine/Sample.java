@@ -96,20 +96,25 @@ final class Sample {
         tokens[count] = next.tokenId();
         logprobs[count] = next.logprob();
         count++;
+        List<TokenLogprob> alternatives = alternatives(candidates, request.topLogprobs());
         if (request.topLogprobs() > 0) {
-            List<TokenLogprob> alternatives = new ArrayList<>();
-            for (int i = 0; i < Math.min(request.topLogprobs(), candidates.topTokens().length); i++) {
-                alternatives.add(new TokenLogprob(
-                        candidates.topTokens()[i], candidates.logprob(candidates.topLogits()[i])));
-            }
-            topLogprobs.add(List.copyOf(alternatives));
+            topLogprobs.add(alternatives);
         }
         TokenListener listener = request.listener();
-        if (listener != null && !listener.onToken(index, next.tokenId(), next.logprob())) {
+        if (listener != null && !listener.onToken(index, next.tokenId(), next.logprob(), alternatives)) {
             reason = FinishReason.STOP;
         } else if (count == request.maxTokens()) {
             reason = FinishReason.LENGTH;
         }
+    }
+
+    private static List<TokenLogprob> alternatives(Candidates candidates, int count) {
+        List<TokenLogprob> alternatives = new ArrayList<>();
+        for (int i = 0; i < Math.min(count, candidates.topTokens().length); i++) {
+            alternatives.add(new TokenLogprob(
+                    candidates.topTokens()[i], candidates.logprob(candidates.topLogits()[i])));
+        }
+        return List.copyOf(alternatives);
     }
 
     void end(FinishReason why) {

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@value #TOTAL_LENGTH} int32 (): their maximum, plus 1
  *   <li>{@value #INVERSE_TEMPERATURE} float (B, 1)
  *   <li>{@value #PENALTY} float (B, 1) and {@value #PENALISED} int64 (B, P): repetition penalty and the tokens it hits
+ *   <li>{@value #PENALTY_OFFSETS} float (B, P): taken from the logits of those tokens after that
  *   <li>{@code past.<layer>.key|value} float (B, kv heads, sequence, head), the same memory as {@code present…}
  * </ul>
  *
@@ -39,6 +40,7 @@ public final class DecoderGraph {
     public static final String INVERSE_TEMPERATURE = "inverse_temperature";
     public static final String PENALTY = "repetition_penalty";
     public static final String PENALISED = "penalised_tokens";
+    public static final String PENALTY_OFFSETS = "penalty_offsets";
     public static final String LOGITS = "logits";
     public static final String TOP_LOGITS = "top_logits";
     public static final String TOP_TOKENS = "top_tokens";
@@ -118,6 +120,7 @@ public final class DecoderGraph {
         graph.input(INVERSE_TEMPERATURE, ElementType.FLOAT, "batch", 1);
         graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
         graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
+        graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
         ropeTable("cos_cache", false);
         ropeTable("sin_cache", true);
 
@@ -206,11 +209,12 @@ public final class DecoderGraph {
         String product = matrix(normed, HEAD, checkpoint.head(), RowOrder.NATURAL, null);
         String raw = graph.node("", "Reshape", List.of(product, graph.constant(-1, config.vocabulary())));
         String seen = graph.node("", "GatherElements", List.of(raw, PENALISED), Attribute.of("axis", 1));
-        // max(x, 0) / p + min(x, 0) * p
+        // max(x, 0) / p + min(x, 0) * p - offset
         String positive = graph.node("", "Div", List.of(graph.node("", "Relu", List.of(seen)), PENALTY));
         String minus = graph.node("", "Relu", List.of(graph.node("", "Neg", List.of(seen))));
         String negative = graph.node("", "Mul", List.of(minus, PENALTY));
-        String penalised = graph.node("", "Sub", List.of(positive, negative));
+        String repeated = graph.node("", "Sub", List.of(positive, negative));
+        String penalised = graph.node("", "Sub", List.of(repeated, PENALTY_OFFSETS));
         String updated = graph.node("", "ScatterElements", List.of(raw, PENALISED, penalised), Attribute.of("axis", 1));
         graph.node("", "Mul", List.of(updated, INVERSE_TEMPERATURE), List.of(LOGITS));
         int top = Math.min(MAX_TOP, config.vocabulary());

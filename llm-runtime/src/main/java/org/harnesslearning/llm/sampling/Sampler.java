@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Draws the tokens of one sample.
  *
  * <p>The draw for token {@code t} is a function of (seed, sample index, t) alone, so it does not depend on what else is
- * in the batch. Plain sampling (no top-k, no top-p) draws from the exact full softmax: when the likeliest candidates do
+ * in the batch. Plain sampling (no min-p, top-k, top-p) draws from the exact full softmax: when the likeliest candidates do
  * not reach the draw, all logits are read.
  */
 public final class Sampler {
@@ -36,10 +36,10 @@ public final class Sampler {
         }
         double draw = uniform(index);
         int topK = sampling.topK();
-        if (topK == 0 && sampling.topP() == 1) {
+        if (topK == 0 && sampling.topP() == 1 && sampling.minP() == 0) {
             return plain(candidates, draw);
         }
-        TokenLogprob quick = nucleus(candidates, candidates.topLogits().length, draw);
+        TokenLogprob quick = nucleus(candidates, false, draw);
         return quick == null ? nucleusOfAll(candidates, draw) : quick;
     }
 
@@ -68,31 +68,44 @@ public final class Sampler {
     }
 
     /**
-     * Top-k, then top-p of what is left (the smallest set whose renormalised mass reaches {@code topP}).
+     * Min-p and top-k, then top-p of what is left (the smallest set whose renormalised mass reaches {@code topP}).
      *
+     * @param all whether the candidates are the whole vocabulary
      * @return null if the candidates do not reach far enough to tell
      */
-    private @Nullable TokenLogprob nucleus(Candidates candidates, int available, double draw) {
-        int topK = sampling.topK() == 0 ? Integer.MAX_VALUE : sampling.topK();
-        if (topK != Integer.MAX_VALUE && topK > available && candidates.topLogits().length == available) {
+    private @Nullable TokenLogprob nucleus(Candidates candidates, boolean all, double draw) {
+        float[] logits = candidates.topLogits();
+        int topK = sampling.topK();
+        int limit = topK == 0 ? logits.length : Math.min(topK, logits.length);
+        boolean complete = all || topK != 0 && topK <= logits.length;
+        if (sampling.minP() > 0) {
+            double least = logits[0] + Math.log(sampling.minP());
+            int above = 0;
+            while (above < limit && logits[above] >= least) {
+                above++;
+            }
+            complete |= above < limit;
+            limit = above;
+        }
+        boolean narrowed = topK != 0 || sampling.minP() > 0;
+        if (narrowed && !complete) {
             return null;
         }
-        int limit = Math.min(topK, available);
         double mass = 1;
-        if (topK != Integer.MAX_VALUE) {
+        if (narrowed) {
             mass = 0;
             for (int i = 0; i < limit; i++) {
-                mass += probability(candidates, candidates.topLogits()[i]);
+                mass += probability(candidates, logits[i]);
             }
         }
         double wanted = sampling.topP() * mass;
         double kept = 0;
         int count = 0;
         while (count < limit && (kept < wanted || count == 0)) {
-            kept += probability(candidates, candidates.topLogits()[count]);
+            kept += probability(candidates, logits[count]);
             count++;
         }
-        if (kept < wanted && topK == Integer.MAX_VALUE) {
+        if (kept < wanted && !narrowed && !all) {
             return null;
         }
         double target = draw * kept;
@@ -123,7 +136,7 @@ public final class Sampler {
             sorted[i] = logits[tokens[i]];
         }
         Candidates all = new Candidates(sorted, tokens, candidates.logSum(), () -> logits);
-        TokenLogprob token = nucleus(all, Integer.MAX_VALUE, draw);
+        TokenLogprob token = nucleus(all, true, draw);
         return token == null ? chosen(all, 0) : token;
     }
 

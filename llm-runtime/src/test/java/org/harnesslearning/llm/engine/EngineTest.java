@@ -63,16 +63,7 @@ class EngineTest {
         float[] logprobs = new float[request.maxTokens()];
         for (int i = 0; i < request.maxTokens(); i++) {
             int[] sofar = Arrays.copyOf(text, prompt + i);
-            double temperature = request.sampling().temperature();
-            double penalty = request.sampling().repetitionPenalty();
-            Candidates candidates = HashDecoder.candidates(
-                    sofar,
-                    new Shaping(
-                            temperature == 0 ? 1 : (float) (1 / temperature),
-                            (float) penalty,
-                            penalty == 1
-                                    ? new int[0]
-                                    : Arrays.stream(sofar).distinct().toArray()));
+            Candidates candidates = HashDecoder.candidates(sofar, shaping(request.sampling(), sofar, prompt));
             TokenLogprob next = sampler.next(candidates, i);
             if (next.tokenId() == END && !request.ignoreEndTokens()) {
                 return sequence(text, prompt, i, logprobs, FinishReason.STOP, END);
@@ -81,6 +72,24 @@ class EngineTest {
             logprobs[i] = next.logprob();
         }
         return sequence(text, prompt, request.maxTokens(), logprobs, FinishReason.LENGTH, -1);
+    }
+
+    private static Shaping shaping(Sampling sampling, int[] text, int prompt) {
+        int[] tokens = Arrays.stream(text).distinct().toArray();
+        float[] offsets = new float[tokens.length];
+        for (int i = 0; i < tokens.length; i++) {
+            int token = tokens[i];
+            long made = Arrays.stream(text, prompt, text.length)
+                    .filter(other -> other == token)
+                    .count();
+            offsets[i] = (float) (sampling.frequencyPenalty() * made + (made > 0 ? sampling.presencePenalty() : 0));
+        }
+        double temperature = sampling.temperature();
+        return new Shaping(
+                temperature == 0 ? 1 : (float) (1 / temperature),
+                (float) sampling.repetitionPenalty(),
+                tokens,
+                offsets);
     }
 
     private static Sequence sequence(int[] text, int from, int count, float[] logprobs, FinishReason why, int end) {
@@ -118,8 +127,10 @@ class EngineTest {
                         .toArray();
                 int[] prompt = Arrays.copyOf(stem, stem.length + tail.length);
                 System.arraycopy(tail, 0, prompt, stem.length, tail.length);
-                Sampling sampling = switch (random.nextInt(5)) {
+                Sampling sampling = switch (random.nextInt(7)) {
                     case 0 -> Sampling.greedy();
+                    case 5 -> new Sampling(0, 1, 0, 1, 0, 0.5, 1.5);
+                    case 6 -> new Sampling(1.5, 0.9, 0, 1.1, 0.05, -1, 0.3);
                     case 1 -> Sampling.ofTemperature(0.7);
                     case 2 -> new Sampling(1.3, 0.9, 0, 1);
                     case 3 -> new Sampling(0.9, 1, 5, 1);
@@ -220,7 +231,7 @@ class EngineTest {
             List<Integer> seen = new ArrayList<>();
             GenerationRequest request = GenerationRequest.greedy(prompt(1, 2), 10)
                     .withIgnoreEndTokens(true)
-                    .withListener((sample, token, logprob) -> {
+                    .withListener((sample, token, logprob, alternatives) -> {
                         seen.add(token);
                         return seen.size() < 4;
                     });
@@ -277,7 +288,7 @@ class EngineTest {
             CountDownLatch go = new CountDownLatch(1);
             Generation generation = engine.submit(GenerationRequest.greedy(prompt(1, 2), 60)
                     .withIgnoreEndTokens(true)
-                    .withListener((sample, token, logprob) -> {
+                    .withListener((sample, token, logprob, alternatives) -> {
                         third.countDown();
                         return third.getCount() > 0 || await(go);
                     }));
@@ -302,7 +313,7 @@ class EngineTest {
         try (Engine engine = new Engine(decoder(), CARD, OPTIONS.withMaxQueue(2))) {
             Generation blocking = engine.submit(GenerationRequest.greedy(prompt(1), 2)
                     .withIgnoreEndTokens(true)
-                    .withListener((sample, token, logprob) -> {
+                    .withListener((sample, token, logprob, alternatives) -> {
                         started.countDown();
                         return await(go);
                     }));
@@ -360,13 +371,134 @@ class EngineTest {
     }
 
     @Test
+    void anEngineThatRunsOutOfMemoryGoesOn() {
+        HashDecoder decoder = decoder();
+        try (Engine engine = engine(decoder)) {
+            GenerationRequest request =
+                    GenerationRequest.greedy(prompt(1, 2, 3, 4, 5), 6).withIgnoreEndTokens(true);
+            for (int step : new int[] {0, 1, 3}) {
+                decoder.failAfter(step, new OutOfMemoryError("no 1024 bytes of device memory"));
+                Generation generation = engine.submit(request);
+                assertThatThrownBy(() -> generation.result().join())
+                        .hasCauseInstanceOf(GenerationException.class)
+                        .hasMessageContaining("no 1024 bytes of device memory");
+                assertSame(engine.submit(request).result().join().sequences().getFirst(), expected(request, 0));
+            }
+            assertThat(engine.statistics().failedSteps()).isEqualTo(3);
+            assertThat(engine.statistics().alive()).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4, 5})
+    void logitsThatAreNoNumbersFailTheirRequestAndAreNotContinuedFrom(int step) {
+        HashDecoder decoder = decoder();
+        try (Engine engine = new Engine(decoder, CARD, OPTIONS.withPrefillChunk(100))) {
+            GenerationRequest request =
+                    GenerationRequest.greedy(prompt(1, 2, 3, 4, 5), 6).withIgnoreEndTokens(true);
+            GenerationRequest other =
+                    GenerationRequest.greedy(prompt(9, 8, 7), 6).withIgnoreEndTokens(true);
+            decoder.failAfter(step, null);
+            Generation generation = engine.submit(request);
+            Generation beside = engine.submit(other);
+            List<Generation> failed = new ArrayList<>();
+            for (Generation each : List.of(generation, beside)) {
+                try {
+                    GenerationRequest its = each == generation ? request : other;
+                    assertSame(each.result().join().sequences().getFirst(), expected(its, 0));
+                } catch (CompletionException e) {
+                    assertThat(e.getCause())
+                            .isInstanceOf(GenerationException.class)
+                            .hasMessageContaining("not finite");
+                    failed.add(each);
+                }
+            }
+            assertThat(failed).hasSize(1);
+            assertSame(engine.submit(request).result().join().sequences().getFirst(), expected(request, 0));
+            assertSame(engine.submit(other).result().join().sequences().getFirst(), expected(other, 0));
+        }
+    }
+
+    @Test
+    void aFailureOutsideTheModelsStepsFailsWhatRunsAndTheEngineGoesOn() {
+        HashDecoder decoder = decoder();
+        try (Engine engine = engine(decoder)) {
+            CountDownLatch go = new CountDownLatch(1);
+            // The first of three ends first, so that the others have to move.
+            GenerationRequest brief = GenerationRequest.greedy(prompt(1), 1)
+                    .withIgnoreEndTokens(true)
+                    .withListener((sample, token, logprob, alternatives) -> await(go));
+            GenerationRequest longer =
+                    GenerationRequest.greedy(prompt(2, 3), 30).withIgnoreEndTokens(true);
+            List<Generation> generations = new ArrayList<>();
+            generations.add(engine.submit(brief.withListener((sample, token, logprob, alternatives) -> await(go))));
+            generations.add(engine.submit(longer));
+            decoder.failNextMove();
+            go.countDown();
+            List<Throwable> failures = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                generations.add(engine.submit(
+                        GenerationRequest.greedy(prompt(4, 5, i), 3 + i % 3).withIgnoreEndTokens(true)));
+            }
+            for (Generation generation : generations) {
+                try {
+                    generation.result().join();
+                } catch (CompletionException e) {
+                    failures.add(e.getCause());
+                }
+            }
+            assertThat(failures)
+                    .isNotEmpty()
+                    .allSatisfy(failure -> assertThat(failure)
+                            .isInstanceOf(GenerationException.class)
+                            .hasMessageContaining("the copy failed"));
+            assertThat(engine.statistics().alive()).isTrue();
+            assertSame(engine.submit(longer).result().join().sequences().getFirst(), expected(longer, 0));
+        }
+    }
+
+    @Test
+    void eachTurnTellsHowManyTokensItProcessed() {
+        List<Integer> turns = new ArrayList<>();
+        Engine engine = new Engine(decoder(), CARD, OPTIONS, turns::add);
+        engine.submit(GenerationRequest.greedy(prompt(1, 2, 3, 4, 5, 6), 3).withIgnoreEndTokens(true))
+                .result()
+                .join();
+        engine.close();
+        // Chunks of 4 and 2 of the prompt, the second together with the first decoding step.
+        assertThat(turns).containsExactly(4, 3, 1);
+    }
+
+    @Test
+    void theHeartbeatShowsATurnThatHangs() throws InterruptedException {
+        try (Engine engine = engine(decoder())) {
+            assertThat(engine.statistics().alive()).isTrue();
+            CountDownLatch began = new CountDownLatch(1);
+            CountDownLatch go = new CountDownLatch(1);
+            Generation generation = engine.submit(GenerationRequest.greedy(prompt(1), 1)
+                    .withIgnoreEndTokens(true)
+                    .withListener((sample, token, logprob, alternatives) -> {
+                        began.countDown();
+                        return await(go);
+                    }));
+            assertThat(began.await(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(engine.statistics().turnSoFar()).isPositive();
+            go.countDown();
+            generation.result().join();
+            while (!engine.statistics().turnSoFar().isZero()) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    @Test
     void aFailingListenerFailsOnlyItsOwnRequest() {
         try (Engine engine = engine(decoder())) {
             GenerationRequest good =
                     GenerationRequest.greedy(prompt(1, 2, 3), 20).withIgnoreEndTokens(true);
             AtomicInteger calls = new AtomicInteger();
             Generation first = engine.submit(good);
-            Generation bad = engine.submit(good.withSamples(2).withListener((sample, token, logprob) -> {
+            Generation bad = engine.submit(good.withSamples(2).withListener((sample, token, logprob, alternatives) -> {
                 if (calls.incrementAndGet() == 5) {
                     throw new IllegalStateException("no");
                 }
@@ -407,7 +539,7 @@ class EngineTest {
         itself.set(engine);
         Generation runningOne = engine.submit(GenerationRequest.greedy(prompt(1), 50)
                 .withIgnoreEndTokens(true)
-                .withListener((sample, token, logprob) -> {
+                .withListener((sample, token, logprob, alternatives) -> {
                     await(submitted);
                     itself.get().close();
                     return true;

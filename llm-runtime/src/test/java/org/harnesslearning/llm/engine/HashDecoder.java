@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decoder whose logits are a hash of all tokens in the row, so that any cell that is wrong, missing or in the wrong
@@ -20,6 +21,8 @@ final class HashDecoder implements Decoder {
     private final int[][] cells;
     private final AtomicInteger computed = new AtomicInteger();
     private final AtomicInteger stepsUntilFailure = new AtomicInteger(Integer.MAX_VALUE);
+    private volatile @Nullable Throwable failure;
+    private volatile boolean moveFails;
     private volatile boolean closed;
 
     HashDecoder(int rows, int maxSequence) {
@@ -36,7 +39,18 @@ final class HashDecoder implements Decoder {
 
     /** Makes the step after so many more fail, once. */
     void failAfter(int steps) {
+        failAfter(steps, new IllegalStateException("the device gave up"));
+    }
+
+    /** The same with a failure of one's own; null: the step succeeds, but its logits are not numbers. */
+    void failAfter(int steps, @Nullable Throwable how) {
+        failure = how;
         stepsUntilFailure.set(steps);
+    }
+
+    /** Makes the next move of a row fail. */
+    void failNextMove() {
+        moveFails = true;
     }
 
     boolean closed() {
@@ -55,29 +69,47 @@ final class HashDecoder implements Decoder {
 
     @Override
     public Candidates extend(int row, int past, int[] tokens, Shaping shaping) {
-        failIfDue(row, past);
+        boolean undefined = failIfDue(row, past);
         System.arraycopy(tokens, 0, cells[row], past, tokens.length);
         computed.addAndGet(tokens.length);
-        return candidates(Arrays.copyOf(cells[row], past + tokens.length), shaping);
+        Candidates candidates = candidates(Arrays.copyOf(cells[row], past + tokens.length), shaping);
+        return undefined ? undefined(candidates) : candidates;
     }
 
     @Override
     public List<Candidates> step(int[] pasts, int[] tokens, List<Shaping> shapings) {
-        failIfDue(0, pasts[0]);
+        boolean undefined = failIfDue(0, pasts[0]);
         List<Candidates> result = new ArrayList<>();
         for (int row = 0; row < pasts.length; row++) {
             cells[row][pasts[row]] = tokens[row];
             computed.incrementAndGet();
             result.add(candidates(Arrays.copyOf(cells[row], pasts[row] + 1), shapings.get(row)));
         }
+        if (undefined) {
+            result.set(0, undefined(result.getFirst()));
+        }
         return result;
     }
 
-    private void failIfDue(int row, int past) {
-        if (stepsUntilFailure.getAndDecrement() == 0) {
-            cells[row][past] = -7; // half-written
-            throw new IllegalStateException("the device gave up");
+    /** @return whether the first row's logits are to be no numbers */
+    private boolean failIfDue(int row, int past) {
+        if (stepsUntilFailure.getAndDecrement() != 0) {
+            return false;
         }
+        cells[row][past] = -7; // half-written
+        switch (failure) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> {
+                return true;
+            }
+        }
+    }
+
+    private static Candidates undefined(Candidates candidates) {
+        float[] logits = candidates.topLogits().clone();
+        Arrays.fill(logits, Float.NaN);
+        return new Candidates(logits, candidates.topTokens(), Float.NaN, candidates.allLogits());
     }
 
     /** What this model says after a text. */
@@ -88,8 +120,10 @@ final class HashDecoder implements Decoder {
             int mixed = (hash + token * 0x9E3779B9) * 0x85EBCA6B;
             logits[token] = ((mixed ^ mixed >>> 15) >>> 8) / (float) (1 << 24) * 8 - 4;
         }
-        for (int token : shaping.penalised()) {
+        for (int i = 0; i < shaping.penalised().length; i++) {
+            int token = shaping.penalised()[i];
             logits[token] = logits[token] > 0 ? logits[token] / shaping.penalty() : logits[token] * shaping.penalty();
+            logits[token] -= shaping.offsets()[i];
         }
         double sum = 0;
         for (int token = 0; token < VOCABULARY; token++) {
@@ -116,6 +150,10 @@ final class HashDecoder implements Decoder {
 
     @Override
     public void swap(int first, int firstCells, int second, int secondCells) {
+        if (moveFails) {
+            moveFails = false;
+            throw new IllegalStateException("the copy failed");
+        }
         int[] kept = Arrays.copyOf(cells[first], firstCells);
         System.arraycopy(cells[second], 0, cells[first], 0, secondCells);
         System.arraycopy(kept, 0, cells[second], 0, firstCells);

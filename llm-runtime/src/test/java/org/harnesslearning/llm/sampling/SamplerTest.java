@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.assertj.core.data.Offset;
 import org.harnesslearning.llm.Sampling;
 import org.junit.jupiter.api.Test;
 
@@ -65,8 +66,7 @@ class SamplerTest {
         Candidates candidates = candidates(logits(), VOCABULARY, SamplerTest::logits);
         for (int i = 0; i < VOCABULARY; i++) {
             double probability = Math.exp(candidates.logprob(candidates.topLogits()[i]));
-            assertThat(frequencies[candidates.topTokens()[i]])
-                    .isCloseTo(probability, org.assertj.core.data.Offset.offset(0.012));
+            assertThat(frequencies[candidates.topTokens()[i]]).isCloseTo(probability, Offset.offset(0.012));
         }
     }
 
@@ -90,6 +90,45 @@ class SamplerTest {
             for (int top : new int[] {2, 10, VOCABULARY}) {
                 assertThat(kept(frequencies(new Sampling(1, topP, 0, 1), top))).isEqualTo(firstTokens(count));
             }
+        }
+    }
+
+    @Test
+    void minPDropsWhatIsUnlikelyBesideTheLikeliest() {
+        Candidates all = candidates(logits(), VOCABULARY, SamplerTest::logits);
+        for (double minP : new double[] {0.001, 0.05, 0.3, 1}) {
+            int count = 0;
+            double mass = 0;
+            while (count < VOCABULARY && all.topLogits()[count] >= all.topLogits()[0] + Math.log(minP)) {
+                mass += Math.exp(all.logprob(all.topLogits()[count++]));
+            }
+            for (int top : new int[] {2, 10, VOCABULARY}) {
+                double[] frequencies = frequencies(new Sampling(1, 1, 0, 1, minP, 0, 0), top);
+                assertThat(kept(frequencies)).isEqualTo(firstTokens(count));
+                assertThat(frequencies[order(logits())[0]])
+                        .isCloseTo(Math.exp(all.logprob(all.topLogits()[0])) / mass, Offset.offset(0.012));
+            }
+        }
+    }
+
+    @Test
+    void topPWorksOnWhatMinPAndTopKLeave() {
+        Candidates all = candidates(logits(), VOCABULARY, SamplerTest::logits);
+        double mass = 0;
+        for (int i = 0; i < 6; i++) {
+            mass += Math.exp(all.logprob(all.topLogits()[i]));
+        }
+        double kept = 0;
+        int count = 0;
+        while (kept < 0.7 * mass) {
+            kept += Math.exp(all.logprob(all.topLogits()[count++]));
+        }
+        double sixth = Math.exp(all.topLogits()[5] - all.topLogits()[0]) * 0.999;
+        for (int top : new int[] {2, 6, 10, VOCABULARY}) {
+            assertThat(kept(frequencies(new Sampling(1, 0.7, 0, 1, sixth, 0, 0), top)))
+                    .isEqualTo(firstTokens(count));
+            assertThat(kept(frequencies(new Sampling(1, 0.7, 6, 1, 0.0001, 0, 0), top)))
+                    .isEqualTo(firstTokens(count));
         }
     }
 

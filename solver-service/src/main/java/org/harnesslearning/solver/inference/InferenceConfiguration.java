@@ -1,7 +1,6 @@
 package org.harnesslearning.solver.inference;
 
 import io.micrometer.core.instrument.MeterRegistry;
-import java.time.Clock;
 import org.apache.catalina.connector.Connector;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -21,8 +20,8 @@ class InferenceConfiguration {
     }
 
     @Bean
-    EngineHealth engineHealthIndicator(ModelRegistry registry, Clock clock, ModelSettings settings) {
-        return new EngineHealth(registry, clock, settings.stallTimeout());
+    EngineHealth engineHealthIndicator(ModelRegistry registry, ModelSettings settings) {
+        return new EngineHealth(registry, settings.stallTimeout());
     }
 
     @Bean
