@@ -107,7 +107,8 @@ public final class LocalBackend implements ModelBackend {
                         prompt, maxTokens, sampling, call.seed() == null ? seeds.getAsLong() : call.seed())
                 .withSamples(call.n())
                 .withTopLogprobs(call.topLogprobs())
-                .withListener((sample, token, logprob, alternatives) -> texts.get(sample).accept(token));
+                .withListener((sample, token, logprob, alternatives) ->
+                        texts.get(sample).accept(token));
         return call.seeds().isEmpty() ? request : request.withSampleSeeds(call.seeds());
     }
 

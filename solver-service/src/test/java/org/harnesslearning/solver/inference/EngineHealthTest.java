@@ -36,7 +36,8 @@ class EngineHealthTest {
         }
     };
 
-    private final EngineHealth health = new EngineHealth(new ModelRegistry(Map.of("m", backend)), Duration.ofSeconds(60));
+    private final EngineHealth health =
+            new EngineHealth(new ModelRegistry(Map.of("m", backend)), Duration.ofSeconds(60));
 
     private Status when(boolean alive, int secondsOfTurn) {
         statistics = new EngineStatistics(1, 0, 4, 0, 0, 0, 0, 0, 5, 0, alive, Duration.ofSeconds(secondsOfTurn));
