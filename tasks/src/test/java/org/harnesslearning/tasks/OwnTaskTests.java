@@ -3,6 +3,9 @@ package org.harnesslearning.tasks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +46,15 @@ class OwnTaskTests {
         assertThat(items.get(1).question()).isEqualTo("2+2?\u2028");
         assertThat(items.get(1).answers()).containsExactly("4", "four");
         assertThat(items.get(1).split()).isEqualTo(Split.DEV);
+    }
+
+    @Test
+    void the_example_is_a_task_with_three_splits_that_do_not_overlap() throws IOException {
+        String text = Files.readString(Path.of("..", "examples", "pens", "task.jsonl"));
+        TaskItems items = OwnTask.split(OwnTask.readJsonl(text, "/items"), false, NUMERIC, "/items");
+        assertThat(items.feedback()).hasSize(4);
+        assertThat(items.dev()).hasSize(6);
+        assertThat(items.heldOut()).hasSize(10);
     }
 
     @Test
