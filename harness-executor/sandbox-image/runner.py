@@ -8,15 +8,17 @@ that channel:
 * A child keeps one socket to the runner, and as standard output and error two pipes that the runner only counts and
   captures. All other descriptors are closed in it.
 * Runner and children are not dumpable, so neither memory nor descriptors of the runner can be opened through /proc, and
-  process 1 of a PID namespace takes no signal from inside.
+  process 1 of a PID namespace takes no signal from inside but those it asked for: only SIGCHLD, which ends nothing.
+* A filter of system calls (syscalls.py) keeps children from setting the runner's limits, priority and processors, and from
+  leaving anything in the kernel that outlives them.
 * The nonce that tags a question's final frame is read after the question's child was forked, so no child ever has it.
 * Before the next question every other process is killed and the writable folders are emptied. Where that fails the
   runner says so ("clean": false), and the executor goes on in a fresh container.
 
 What a child says is a claim about itself and is passed on as such: its answer is scored outside.
 
-Frames to the runner        check | program | question | reply | raise | abort
-Frames from the runner      ready | checked | compiled | llm | final
+Frames to the runner        check | probe | program | question | reply | raise | abort
+Frames from the runner      ready | checked | facts | memory | compiled | llm | final
 """
 
 import ctypes
@@ -33,6 +35,7 @@ import sys
 import time
 
 import child
+import syscalls
 
 STDIN, STDOUT = 0, 1
 HEADER = struct.Struct(">I")
@@ -42,6 +45,12 @@ MEMORY_EVENTS = (
     "/sys/fs/cgroup/memory.events",  # cgroup v2
     "/sys/fs/cgroup/memory/memory.oom_control",  # cgroup v1
 )
+
+# What a child may say: one that answers a question, one that checks a harness, one that looks at its sandbox.
+ANSWERING = frozenset(("llm", "log", "python", "answer", "error"))
+CHECKING = frozenset(("verdict",))
+PROBING = frozenset(("facts",))
+SMOKE_CODES = (None, "IMPORT_ERROR", "SMOKE_ERROR")
 
 
 def read_exactly(count):
@@ -143,8 +152,9 @@ class Capture:
 class Question:
     """One question and the child that answers it."""
 
-    def __init__(self, target, limits, wakeup):
+    def __init__(self, target, limits, wakeup, kinds=ANSWERING):
         self.limits = limits
+        self.kinds = kinds
         self.wakeup = wakeup
         self.kills_before = memory_kills()
         ours, theirs = socket.socketpair()
@@ -316,6 +326,8 @@ class Question:
     def message(self, frame, on_llm):
         """One message of the child; a malformed one raises."""
         kind = frame["type"]
+        if kind not in self.kinds:
+            raise ValueError(kind)
         if kind == "llm":
             request = child.checked_request(frame)
             if self.pending == 0:
@@ -353,14 +365,16 @@ class Question:
             code = frame["code"] and child.plain(frame["code"])
             message = frame["message"] and child.shorten(child.plain(frame["message"]), 2000)
             self.end("completed", code=code, message=message, line=line)
-        else:
-            raise ValueError(kind)
+        else:  # facts, of a child that executes nothing but this file's neighbours
+            self.end("completed", facts=frame["facts"])
 
 
 def harden():
-    """Not dumpable, and every new descriptor closed on exec."""
+    """Not dumpable, deaf to an interrupt, and under a filter of system calls where the host allows one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler would let any child interrupt this process
     libc = ctypes.CDLL(None, use_errno=True)
     child.keep_dumpable_switch(libc.prctl)
+    syscalls.install(libc)  # whether it holds is a fact that a probe finds
     if libc.prctl(4, 0, 0, 0, 0) != 0:  # PR_SET_DUMPABLE
         raise OSError(ctypes.get_errno(), "prctl")
     for name in [name for name in sys.modules if name == "ctypes" or name == "_ctypes" or name.startswith("ctypes.")]:
@@ -371,19 +385,23 @@ def check(frame, wakeup):
     """Static check, then the smoke run, each in a child of its own. The static one executes nothing of the harness."""
     limits = frame["limits"]
     source = frame["source"]
-    static = Question(lambda ask, channel: child.static_check(channel, source, frame["forbidden_imports"]), limits, wakeup)
+    static = Question(
+        lambda ask, channel: child.static_check(channel, source, frame["forbidden_imports"]), limits, wakeup, CHECKING
+    )
     verdict = static.run({"question": "", "wall_clock_s": frame["static_timeout_s"]}, no_calls)
     if verdict["outcome"] != "completed":
         return {"code": "SYNTAX_ERROR", "message": "The harness can't be compiled within the limits", "line": None}
     if verdict["code"] is not None:
         return verdict
     code, _ = child.compile_harness(source)
-    smoke = Question(lambda ask, channel: child.smoke(channel, ask, code, source), limits, wakeup)
+    smoke = Question(lambda ask, channel: child.smoke(channel, ask, code, source), limits, wakeup, CHECKING)
     verdict = smoke.run(
         {"question": frame["question"], "canned": frame["canned"], "wall_clock_s": frame["smoke_timeout_s"]}, no_calls
     )
     if verdict["outcome"] == "completed":
-        return verdict
+        if verdict["code"] in SMOKE_CODES:
+            return verdict
+        verdict["outcome"] = "violation"
     if verdict["outcome"] == "timed_out":
         message = f"Import and one dry call took more than {frame['smoke_timeout_s']} s"
         return {"code": "SMOKE_TIMEOUT", "message": message, "line": None}
@@ -394,6 +412,15 @@ def check(frame, wakeup):
         "crashed": "The dry run ended its process",
     }
     return {"code": "SMOKE_ERROR", "message": reasons.get(verdict["outcome"], "The dry run failed"), "line": None}
+
+
+def probe(frame, wakeup):
+    """What a child finds out about its sandbox, and then whether one that takes more memory than allowed is killed."""
+    ask = {"question": "", "wall_clock_s": frame["timeout_s"]}
+    looking = Question(lambda ask, channel: child.probe(channel), frame["limits"], wakeup, PROBING)
+    send({"type": "facts", "facts": looking.run(ask, no_calls).get("facts")})
+    eating = Question(lambda ask, channel: child.take_memory(frame["memory_bytes"]), frame["limits"], wakeup, PROBING)
+    send({"type": "memory", "outcome": eating.run(ask, no_calls)["outcome"]})
 
 
 def no_calls(call, request):
@@ -431,6 +458,9 @@ def main():
     if frame["type"] == "check":
         verdict = check(frame, read_end)
         send({"type": "checked", "code": verdict["code"], "message": verdict["message"], "line": verdict["line"]})
+        return
+    if frame["type"] == "probe":
+        probe(frame, read_end)
         return
     source = frame["source"]
     code, error = child.compile_harness(source)
