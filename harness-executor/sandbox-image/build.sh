@@ -10,10 +10,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 base=$(./base.sh "$@")
 tag=harness-sandbox:$({
   docker image inspect --format '{{.Id}}' "$base"
-  sha256sum Dockerfile child.py runner.py syscalls.py
+  sha256sum Dockerfile *.py
 } | sha256sum | cut -c1-12)
 if ! docker image inspect "$tag" >/dev/null 2>&1; then
-  chmod 0644 child.py runner.py syscalls.py # readable inside whatever this checkout's umask was
+  chmod 0644 *.py # readable inside whatever this checkout's umask was
   log=$(docker build --build-arg BASE="$base" --tag "$tag" . 2>&1) || {
     printf '%s\n' "$log" >&2
     exit 1

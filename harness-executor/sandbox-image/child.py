@@ -1,34 +1,22 @@
-"""What runs in a forked child: the harness with its `env`, the static check, the smoke run.
+"""What runs in a forked child when it answers a question: the harness with its `env`.
 
 The functions of the first part are also the runner's: they turn a child's message into plain values of known types.
+
+Every page that a child writes is copied for it, and with a reference count every object that it looks at is written. So
+little is imported here, what a program is going to import is imported before the fork (`preload`), and the way of an
+answer touches few objects.
 """
 
-import ast
 import gc
 import json
 import os
-import re
-import resource
-import select
-import signal
-import struct
-import subprocess
 import sys
-import time
-import types
 from _thread import allocate_lock
 from collections import namedtuple
 
-# Imported here once, so that a harness finds them loaded in every child.
-import bisect, collections, copy, dataclasses, datetime, decimal, fractions, functools, heapq, itertools  # noqa: E401,F401
-import linecache, math, operator, random, statistics, string, textwrap, traceback, typing  # noqa: E401,F401
-
 FILE = "harness.py"
-HEADER = struct.Struct(">I")
 ROLES = ("system", "user", "assistant")
-LEVEL = (3, 11)
 CHANNEL = 3
-DUMPABLE = []
 
 Result = namedtuple("Result", "stdout stderr error")
 Result.__doc__ = "What a run of env.python gave; error is None when the code ended normally."
@@ -100,6 +88,8 @@ def checked_error(error):
 def ended(status):
     """The error of a child that ended without an answer."""
     if os.WIFSIGNALED(status):
+        import signal
+
         number = os.WTERMSIG(status)
         try:
             name = signal.Signals(number).name
@@ -129,55 +119,45 @@ def compile_harness(source):
         return None, checked_error({"type": type(e).__name__, "message": message, "frames": frames})
 
 
-# ---- the child ------------------------------------------------------------------------------------------------------
+# ---- modules ----------------------------------------------------------------------------------------------------------
+
+# Modules that are imported before the fork when a program's code names them, so that its children find them loaded.
+PRELOADED = frozenset(
+    """
+    abc array ast base64 binascii bisect calendar cmath collections.abc contextlib copy csv dataclasses datetime decimal
+    difflib enum fractions functools hashlib heapq html io itertools keyword linecache locale math numbers operator pprint
+    queue random re secrets statistics string struct subprocess tempfile textwrap time tokenize traceback types typing
+    unicodedata urllib.parse uuid warnings zlib concurrent.futures
+    """.split()
+)
 
 
-def keep_dumpable_switch(prctl):
-    """Given the runner's prctl; used once in each child, before any harness code."""
-    DUMPABLE.append(prctl)
+def names_of(code):
+    """All names that a code object and those inside it use, imported modules and attributes among them."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            names |= names_of(constant)
+    return names
 
 
-def main(target, channel_fd, out_fd, err_fd):
-    """Never returns. Runs target(ask, channel) with nothing of the runner's left open."""
-    try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        prefer_for_memory_kills()
-        null = os.open("/dev/null", os.O_RDONLY)
-        channel_fd, out_fd, err_fd, null = (os.dup(fd) if fd < 4 else fd for fd in (channel_fd, out_fd, err_fd, null))
-        os.dup2(null, 0)
-        os.dup2(out_fd, 1)
-        os.dup2(err_fd, 2)
-        os.dup2(channel_fd, CHANNEL, inheritable=False)
-        os.closerange(CHANNEL + 1, 1 << 20)  # one system call, whatever the limit is now
-        sys.stdin = open(0, closefd=False)
-        sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)
-        sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)
-        os.setsid()
-        gc.enable()
-        channel = Channel()
-        ask = channel.receive()
-        target(ask, channel)
-    finally:
-        os._exit(0)
+def preload(code):
+    """Imports what the program will import. Only the standard library is executed."""
+    names = names_of(code)
+    if "python" in names:  # env.python
+        names.add("subprocess")
+    for name in sorted(names & PRELOADED):
+        try:
+            __import__(name)
+        except Exception:  # the harness meets the same error and can be told of it
+            pass
 
 
-def prefer_for_memory_kills():
-    """The kernel shall take a child, never the runner. The file can be written only while the process is dumpable."""
-    prctl = DUMPABLE.pop()
-    prctl(4, 1, 0, 0, 0)
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
-    finally:
-        prctl(4, 0, 0, 0, 0)
+# ---- the child --------------------------------------------------------------------------------------------------------
 
 
 class Channel:
-    """The child's end of its socket to the runner."""
+    """The child's end of its socket to the runner: four bytes of length, then JSON, or an answer's text after an A."""
 
     def __init__(self):
         self._lock = allocate_lock()
@@ -185,32 +165,34 @@ class Channel:
     def send(self, frame):
         """One message to the runner; whole, whatever threads the harness has."""
         with self._lock:
-            self._send(frame)
+            self._send(json.dumps(frame).encode())
 
-    def _send(self, frame):
-        body = json.dumps(frame).encode()
-        data = memoryview(HEADER.pack(len(body)) + body)
-        while data:
-            data = data[os.write(CHANNEL, data) :]
-
-    def receive(self):
-        (length,) = HEADER.unpack(self._exactly(HEADER.size))
-        return json.loads(self._exactly(length))
+    def answer(self, text):
+        with self._lock:
+            self._send(b"A" + text)
 
     def call(self, frame):
         with self._lock:
-            self._send(frame)
-            return self.receive()
+            self._send(json.dumps(frame).encode())
+            return json.loads(self.receive())
+
+    def receive(self):
+        return self._exactly(int.from_bytes(self._exactly(4), "big"))
+
+    def _send(self, body):
+        data = len(body).to_bytes(4, "big") + body
+        sent = os.write(CHANNEL, data)
+        while sent < len(data):
+            sent += os.write(CHANNEL, data[sent : sent + (1 << 20)])
 
     def _exactly(self, count):
-        parts = []
-        while count:
-            part = os.read(CHANNEL, count)
+        data = os.read(CHANNEL, count)
+        while len(data) < count:
+            part = os.read(CHANNEL, count - len(data))
             if not part:
                 os._exit(1)
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
+            data += part
+        return data
 
 
 class Env:
@@ -266,6 +248,11 @@ PYTHON_OUTPUT_BYTES = 64 << 10
 
 def run_python(code, timeout_s):
     """A fresh interpreter in the same container; the code comes through an anonymous file as its standard input."""
+    import resource
+    import select
+    import subprocess
+    import time
+
     source = os.memfd_create("code")
     memory = memory_limit() // 2
 
@@ -314,7 +301,7 @@ def run_python(code, timeout_s):
         except subprocess.TimeoutExpired:
             error = f"timed out after {timeout_s:g} s"
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, 9)
     except OSError:
         pass
     status = process.wait()
@@ -339,9 +326,10 @@ def memory_limit():
 
 def load(code, source):
     """Executes the module and returns it."""
-    lines = lines_of(source.removeprefix("\ufeff"))
-    linecache.cache[FILE] = (len(source), None, [line + "\n" for line in lines], FILE)
-    module = types.ModuleType("harness")
+    if "linecache" in sys.modules:
+        lines = lines_of(source.removeprefix("\ufeff"))
+        sys.modules["linecache"].cache[FILE] = (len(source), None, [line + "\n" for line in lines], FILE)
+    module = type(sys)("harness")
     module.__file__ = FILE
     sys.modules["harness"] = module
     exec(code, module.__dict__)
@@ -370,255 +358,44 @@ def described(exception, source):
     return checked_error({"type": type(exception).__name__, "message": message, "frames": frames})
 
 
-def answer(channel, ask, code, source):
+def answer(channel, code, source):
     """Executes the module and run(question, env); tells the answer or the error."""
+    question = channel.receive().decode()
+    error = None
     try:
-        module = load(code, source)
-        entry = getattr(module, "run", None)
+        entry = getattr(load(code, source), "run", None)
         if not callable(entry):
             raise NameError("the harness defines no run(question, env)")
-        text = entry(ask["question"], Env(channel.call, channel.send))
+        text = entry(question, Env(channel.call, channel.send))
         if not isinstance(text, str):
             raise TypeError(f"run returned {type(text).__name__}, not text")
-        message = {"type": "answer", "text": plain(text)}
+        text = str.encode(text, "utf-8", "replace")
     except BaseException as e:  # noqa: B902: SystemExit and KeyboardInterrupt are errors of the harness as well
-        message = {"type": "error", "error": described(e, source)}
+        error = described(e, source)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BaseException:  # noqa: B902: the harness may have replaced or closed it
             pass
-    channel.send(message)
-
-
-# ---- checks ---------------------------------------------------------------------------------------------------------
-
-
-def static_check(channel, source, forbidden):
-    """Compiles and walks the syntax tree; tells the first fault."""
-    code, message, line = static_fault(source, frozenset(forbidden))
-    channel.send({"type": "verdict", "code": code, "message": message, "line": line})
-
-
-def static_fault(source, forbidden):
-    _, error = compile_harness(source)
     if error is None:
-        try:
-            tree = ast.parse(source.removeprefix("\ufeff"), FILE, feature_version=LEVEL)
-        except BaseException as e:  # noqa: B902: see compile_harness
-            line = e.lineno if isinstance(e, SyntaxError) else None
-            error = {"type": type(e).__name__, "message": str(e), "frames": [{"line": line}] if line else []}
-    if error is not None:
-        line = error["frames"][-1]["line"] if error["frames"] else None
-        where = f" (line {line})" if line else ""
-        return "SYNTAX_ERROR", f"{error['type']}: {error['message']}{where}", line
-    faults = [
-        (node.lineno, name)
-        for node in ast.walk(tree)
-        for name in imported(node)
-        if name.partition(".")[0].lstrip("_") in forbidden
-    ]
-    if faults:
-        line, name = min(faults)
-        return "FORBIDDEN_CONSTRUCT", f"Line {line}: importing {name} is not allowed", line
-    if not any(is_entry_point(node) for node in tree.body):
-        return "MISSING_ENTRY_POINT", "The harness has no top-level def run(question, env)", None
-    return None, None, None
+        channel.answer(text)
+    else:
+        channel.send({"type": "error", "error": error})
 
 
-def imported(node):
-    """Names of the modules that a node imports by a literal name."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [node.module or ""]
-    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-        function = node.func
-        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", None)
-        if name in ("__import__", "import_module") and isinstance(node.args[0].value, str):
-            return [node.args[0].value]
-    return []
+class Rehearsal:
+    """Stands for the channel when the template goes through an answer of its own, which settles the code it will run."""
+
+    PROGRAM = compile("def run(question, env):\n    return question", FILE, "exec", dont_inherit=True)
+
+    def receive(self):
+        return b"question"
+
+    call = send = answer = len
 
 
-def is_entry_point(node):
-    """A plain def run that takes (question, env) by position."""
-    if not isinstance(node, ast.FunctionDef) or node.name != "run":
-        return False
-    arguments = node.args
-    positional = len(arguments.posonlyargs) + len(arguments.args)
-    required = positional - len(arguments.defaults)
-    keywords_required = any(default is None for default in arguments.kw_defaults)
-    return required <= 2 and (positional >= 2 or arguments.vararg is not None) and not keywords_required
-
-
-class DryRunOver(BaseException):
-    """The dry call has made as many model calls as a question may: it ends there and passes."""
-
-
-SIGNATURE_ERROR = re.compile(r"(Env\.(llm|python|search|log)|run)\(\) (got|missing|takes) ")
-
-
-def smoke(channel, ask, code, source):
-    """Imports the module and calls run once with canned replies; tells the fault, if it is the program's."""
-    try:
-        module = load(code, source)
-    except BaseException as e:  # noqa: B902: whatever a module raises on import
-        return tell_fault(channel, "IMPORT_ERROR", "on import", described(e, source))
-    canned = ask["canned"]
-    calls = [0]
-
-    def call(frame):
-        calls[0] += 1
-        if calls[0] > canned["calls"]:
-            raise DryRunOver
-        return {"type": "reply", "text": canned["reply"]}
-
-    try:
-        module.run(ask["question"], Env(call, lambda frame: None))
-    except BaseException as e:  # noqa: B902: any exception is judged
-        if is_program_fault(e, canned["reply"]):
-            return tell_fault(channel, "SMOKE_ERROR", "in a dry call of run", described(e, source))
-    channel.send({"type": "verdict", "code": None, "message": None, "line": None})
-
-
-def is_program_fault(e, reply):
-    """Faults that lie in the program whatever the question and the replies are. A ValueError, an IndexError, an attribute
-    of None and the like can come from the canned reply's text, and pass."""
-    if isinstance(e, (NameError, ImportError)):
-        return True
-    if isinstance(e, AttributeError):
-        return isinstance(e.obj, (Env, Result, Passage)) or (type(e.obj) is str and e.obj == reply)
-    return isinstance(e, TypeError) and SIGNATURE_ERROR.match(str(e)) is not None
-
-
-def tell_fault(channel, code, where, error):
-    line = error["frames"][-1]["line"] if error["frames"] else None
-    text = f", line {line}: {error['frames'][-1]['text']}" if line else ""
-    message = f"{error['type']} {where}: {error['message']}{text}"
-    channel.send({"type": "verdict", "code": code, "message": message, "line": line})
-
-
-# ---- the host's walls, seen from inside ------------------------------------------------------------------------------
-
-
-def probe(channel):
-    """Tells what a harness would find: a fact that can't be found out is None."""
-    status = dict(line.split(":", 1) for line in text_of("/proc/self/status").splitlines())
-    capabilities = [status.get(name) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
-    memory = text_of("/proc/meminfo").split()
-    facts = {
-        "python": sys.version.split()[0],
-        **cgroup_limits(),
-        "host_swap": int(memory[memory.index("SwapTotal:") + 1]) << 10 if "SwapTotal:" in memory else None,
-        "processes": count_processes(),
-        "interfaces": sorted(os.listdir("/sys/class/net")) if os.path.isdir("/sys/class/net") else [],
-        "reached": [address for address in ("192.0.2.1", "169.254.169.254") if has_route(address)],
-        "capabilities": None if None in capabilities else "".join(sorted({text.strip() for text in capabilities})),
-        "no_new_privs": number_of(status.get("NoNewPrivs")),
-        "seccomp": number_of(status.get("Seccomp")),
-        "seccomp_filters": number_of(status.get("Seccomp_filters")),
-        "uid": os.getuid(),
-        "gid": os.getgid(),
-        "writable_root": [path for path in ("/", "/opt/harness", "/etc", "/usr/lib", "/var/tmp") if writable(path)],
-        "opened": [path for path in ("/proc/1/mem", "/proc/1/fd/0", "/proc/1/environ", "/proc/kcore") if opens(path)],
-        "unfiltered": unfiltered(),
-    }
-    channel.send({"type": "facts", "facts": facts})
-
-
-def text_of(path):
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def number_of(text):
-    return int(text) if text is not None and text.strip().isdigit() else None
-
-
-def cgroup_limits():
-    """Bytes and numbers as the kernel keeps them; "max" for none."""
-    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-        names = {"memory": "memory.max", "swap": "memory.swap.max", "pids": "pids.max"}
-        return {"cgroup": 2, **{name: text_of("/sys/fs/cgroup/" + file).strip() or None for name, file in names.items()}}
-    memory = text_of("/sys/fs/cgroup/memory/memory.limit_in_bytes").strip() or None
-    both = text_of("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes").strip()
-    swap = str(int(both) - int(memory)) if memory and both else None
-    pids = text_of("/sys/fs/cgroup/pids/pids.max").strip() or None
-    return {"cgroup": 1 if memory else None, "memory": memory, "swap": swap, "pids": pids}
-
-
-def count_processes():
-    """How many children there can be at once."""
-    children = []
-    try:
-        while len(children) < 4096:
-            pid = os.fork()
-            if pid == 0:
-                signal.pause()
-                os._exit(0)
-            children.append(pid)
-    except OSError:
-        pass
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-    for pid in children:
-        os.waitpid(pid, 0)
-    return len(children)
-
-
-def has_route(address):
-    """Whether the kernel would send a packet there; nothing is sent."""
-    import socket
-
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-            one.connect((address, 9))
-            return True
-    except OSError:
-        return False
-
-
-def writable(folder):
-    path = os.path.join(folder, "probe")
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        os.unlink(path)
-        return True
-    except OSError:
-        return False
-
-
-def opens(path):
-    try:
-        os.close(os.open(path, os.O_RDONLY))
-        return True
-    except OSError:
-        return False
-
-
-def unfiltered():
-    """Those of a few dangerous system calls that are let through to the kernel."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    numbers = {"x86_64": (101, 250, 425), "aarch64": (117, 219, 425)}.get(os.uname().machine)
-    passed = []
-    for name, number in zip(("ptrace", "keyctl", "io_uring_setup"), numbers or ()):
-        ctypes.set_errno(0)
-        # Arguments that are an error wherever the call gets through: no such request, no such operation, no memory there.
-        if libc.syscall(number, -1 if name != "io_uring_setup" else 1, 0, 0, 0) != -1 or ctypes.get_errno() not in (1, 38):
-            passed.append(name)
-    if numbers is None or libc.socket(40, 1, 0) != -1 or ctypes.get_errno() != 1:  # AF_VSOCK
-        passed.append("vsock")
-    return passed
-
-
-def take_memory(count):
-    """Takes and touches this many bytes; whoever may have them is not held by a limit."""
-    kept = []
-    for _ in range(count >> 20):
-        kept.append(b"x" * (1 << 20))
-    time.sleep(0)
+def rehearse():
+    for _ in range(16):
+        answer(Rehearsal(), Rehearsal.PROGRAM, "")
+    del sys.modules["harness"]
+    gc.collect()

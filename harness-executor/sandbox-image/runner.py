@@ -5,96 +5,185 @@ and output in frames: four bytes of length (big endian), then one JSON object. N
 that channel:
 
 * The runner only compiles the harness; it never executes a line of it. Each child executes the module afresh.
+* Children are forked by a second process, the template (template.py), which knows the program but never a question, a
+  tag or an answer: what a child inherits holds nothing of other questions.
 * A child keeps one socket to the runner, and as standard output and error two pipes that the runner only counts and
   captures. All other descriptors are closed in it.
-* Runner and children are not dumpable, so neither memory nor descriptors of the runner can be opened through /proc, and
-  process 1 of a PID namespace takes no signal from inside but those it asked for: only SIGCHLD, which ends nothing.
+* Runner, template and children are not dumpable, so neither memory nor descriptors of one can be opened by another
+  through /proc, and process 1 of a PID namespace takes no signal from inside.
 * A filter of system calls (syscalls.py) keeps children from setting the runner's limits, priority and processors, and from
   leaving anything in the kernel that outlives them.
-* The nonce that tags a question's final frame is read after the question's child was forked, so no child ever has it.
-* Before the next question every other process is killed and the writable folders are emptied. Where that fails the
-  runner says so ("clean": false), and the executor goes on in a fresh container.
+* Before the next question every other process but the template is killed and the writable folders are emptied. Where
+  that fails, or the template was harmed, the runner says so ("clean": false), and the executor goes on in a fresh container.
 
 What a child says is a claim about itself and is passed on as such: its answer is scored outside.
 
-Frames to the runner        check | probe | program | question | reply | raise | abort
-Frames from the runner      ready | checked | facts | memory | compiled | llm | final
+Frames to the runner        ping | check | probe | program | question | reply | raise | abort
+Frames from the runner      ready | pong | checked | facts | memory | compiled | llm | final
 """
 
+import _signal
+import _socket
 import ctypes
-import errno
 import gc
 import json
 import os
+import re  # noqa: F401: imported here once, so that a harness finds it loaded in every child
 import select
-import shutil
-import signal
-import socket
-import struct
+import stat
 import sys
 import time
 
+import checks
 import child
+import probe
 import syscalls
+import template
 
 STDIN, STDOUT = 0, 1
-HEADER = struct.Struct(">I")
-MAX_FRAME = 8 << 20
+ORDER = sys.byteorder
 WRITABLE = ("/tmp", "/dev/shm", "/dev/mqueue")
 MEMORY_EVENTS = (
     "/sys/fs/cgroup/memory.events",  # cgroup v2
     "/sys/fs/cgroup/memory/memory.oom_control",  # cgroup v1
 )
+END_S = 5.0  # most time for the end of all processes after a kill
+PREPARATION_S = 30.0  # most time until a child can be had
 
 # What a child may say: one that answers a question, one that checks a harness, one that looks at its sandbox.
-ANSWERING = frozenset(("llm", "log", "python", "answer", "error"))
+ANSWERING = frozenset(("llm", "log", "python", "error"))
 CHECKING = frozenset(("verdict",))
 PROBING = frozenset(("facts",))
 SMOKE_CODES = (None, "IMPORT_ERROR", "SMOKE_ERROR")
 
 
-def read_exactly(count):
-    parts = []
-    while count:
-        part = os.read(STDIN, min(count, 1 << 20))
+# ---- frames -----------------------------------------------------------------------------------------------------------
+
+
+class Input:
+    """Frames of the executor. What lies in the buffer is as safe as in the pipe: nothing is forked from this process
+    that outlives a program's start."""
+
+    def __init__(self):
+        self.buffer = bytearray()
+
+    def receive(self):
+        """The next frame; blocks until it is there."""
+        buffer = self.buffer
+        needed = 4
+        while len(buffer) < needed:
+            self.fill()
+        needed += int.from_bytes(buffer[:4], "big")
+        while len(buffer) < needed:
+            self.fill()
+        frame = json.loads(buffer[4:needed])
+        del buffer[:needed]
+        return frame
+
+    def fill(self):
+        part = os.read(STDIN, 1 << 16)
         if not part:
             sys.exit(0)  # the executor went away
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-
-def receive():
-    (length,) = HEADER.unpack(read_exactly(HEADER.size))
-    return json.loads(read_exactly(length))
+        self.buffer += part
 
 
 def send(frame):
     body = json.dumps(frame).encode()
-    data = memoryview(HEADER.pack(len(body)) + body)
-    while data:
-        data = data[os.write(STDOUT, data) :]
+    data = len(body).to_bytes(4, "big") + body
+    sent = os.write(STDOUT, data)
+    while sent < len(data):
+        sent += os.write(STDOUT, data[sent : sent + (1 << 20)])
 
 
-def memory_kills():
-    """Processes of this container that the kernel has killed for memory so far."""
-    for path in MEMORY_EVENTS:
+# ---- what must be as before when a question is over ---------------------------------------------------------------------
+
+
+class MemoryKills:
+    """Counts the processes of this container that the kernel has killed for memory."""
+
+    def __init__(self):
+        self.fd = None
+        for path in MEMORY_EVENTS:
+            try:
+                self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                break
+            except OSError:
+                continue
+        self.seen = self.count()
+
+    def count(self):
+        if self.fd is None:
+            return 0
+        for line in os.pread(self.fd, 4096, 0).splitlines():
+            name, _, value = line.partition(b" ")
+            if name == b"oom_kill":
+                return int(value)
+        return 0
+
+    def happened(self):
+        """Whether there were any since this was last asked."""
+        before, self.seen = self.seen, self.count()
+        return self.seen > before
+
+
+class Folders:
+    """The folders that a child may write to. Reading their state is cheap; they are emptied only where it has changed."""
+
+    def __init__(self):
+        if not os.statvfs("/").f_flag & os.ST_RDONLY:
+            sys.exit("the root file system can be written: this is not the sandbox, whose folders may be emptied")
+        self.as_made = {}
+        for path in WRITABLE:
+            if os.access(path, os.W_OK):
+                self.as_made[path] = os.lstat(path)
+        self.state = {path: self.look(path) for path in self.as_made}
+
+    @staticmethod
+    def look(path):
+        found, use = os.lstat(path), os.statvfs(path)
+        return (
+            (found.st_mode, found.st_ctime_ns, found.st_mtime_ns, found.st_nlink)
+            + (use.f_files - use.f_ffree, use.f_blocks - use.f_bfree)
+            + tuple(os.listxattr(path, follow_symlinks=False))
+        )
+
+    def restore(self):
+        """Removes what a question left behind; False when something stays."""
         try:
-            with open(path) as file:
-                for line in file:
-                    name, _, value = line.partition(" ")
-                    if name == "oom_kill":
-                        return int(value)
-        except (OSError, ValueError):
-            continue
-    return 0
+            for path, before in self.state.items():
+                if self.look(path) != before:
+                    self.empty(path)
+                    self.state[path] = self.look(path)
+            return True
+        except (OSError, RecursionError):
+            return False
+
+    def empty(self, path):
+        made = self.as_made[path]
+        if os.getuid() == made.st_uid:
+            os.chmod(path, stat.S_IMODE(made.st_mode) | stat.S_IRWXU)
+        remove_entries(path)
+        if os.getuid() == made.st_uid:
+            for name in os.listxattr(path):
+                os.removexattr(path, name)
+            os.chmod(path, stat.S_IMODE(made.st_mode))
+            os.utime(path, ns=(made.st_atime_ns, made.st_mtime_ns))
+
+
+def remove_entries(folder):
+    for entry in list(os.scandir(folder)):
+        if entry.is_dir(follow_symlinks=False):
+            remove_entries(entry.path)
+            os.rmdir(entry.path)
+        else:
+            os.unlink(entry.path)
 
 
 def kill_all_others():
     """Kills every process of the container but this one, and waits until all are gone."""
     while True:
         try:
-            os.kill(-1, signal.SIGKILL)
+            os.kill(-1, 9)
         except ProcessLookupError:
             pass
         try:
@@ -103,28 +192,14 @@ def kill_all_others():
             return
 
 
-def empty_writable_folders():
-    """Removes what a question left behind; False when something stays."""
-    for folder in WRITABLE:
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    os.unlink(entry.path)
-            except (OSError, RecursionError):
-                return False
-    return True
+# ---- one question -------------------------------------------------------------------------------------------------------
 
 
 class Capture:
     """One captured stream: all bytes are counted, head and tail are kept."""
 
     def __init__(self, fd, keep):
+        os.set_blocking(fd, False)
         self.fd = fd
         self.half = keep // 2
         self.head = b""
@@ -132,51 +207,88 @@ class Capture:
         self.total = 0
 
     def pump(self):
-        """Takes what is there; False at the end of the stream."""
+        """Takes what is there; False when nothing is there now, or ever again."""
         try:
             data = os.read(self.fd, 1 << 16)
         except BlockingIOError:
-            return True
+            return False
+        if not data:
+            return False
         self.total += len(data)
         room = self.half - len(self.head)
         self.head += data[:room] if room > 0 else b""
         self.tail = (self.tail + (data[room:] if room > 0 else data))[-self.half :]
-        return bool(data)
+        return True
 
     def text(self):
+        if self.total == 0:
+            return ""
         left_out = self.total - len(self.head) - len(self.tail)
         middle = f"\n[... {left_out} bytes left out ...]\n".encode() if left_out > 0 else b""
         return child.plain((self.head + middle + self.tail).decode("utf-8", "replace"))
 
 
+class Template:
+    """The template process, from this side."""
+
+    def __init__(self, prctl, target, prepare=lambda: None, count=None):
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self.pid = os.fork()
+        if self.pid == 0:
+            template.main(theirs, prctl, prepare, target, count)
+        theirs.close()
+        ours.setblocking(False)
+        self.link = ours
+        self.alive = True
+
+    def message(self, timeout_s):
+        """The next message as (kind, number, descriptors); None when the template is gone or says nothing in time."""
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
+        if self.alive and poll.poll(timeout_s * 1000):
+            return self.ready_message()
+        self.alive = False
+        return None
+
+    def ready_message(self):
+        try:
+            data, ancillary, _, _ = self.link.recvmsg(64, 128)
+        except OSError:
+            data, ancillary = b"", ()
+        if len(data) != 5:
+            self.alive = False
+            return None
+        descriptors = [
+            int.from_bytes(fds[at : at + 4], ORDER) for _, _, fds in ancillary for at in range(0, len(fds) - 3, 4)
+        ]
+        return data[:1], int.from_bytes(data[1:], ORDER), descriptors
+
+    def lost(self):
+        """Gives up on the template: nothing but this process lives afterwards."""
+        self.alive = False
+        kill_all_others()
+
+
 class Question:
     """One question and the child that answers it."""
 
-    def __init__(self, target, limits, wakeup, kinds=ANSWERING):
+    def __init__(self, box, template_process, limits, kinds=ANSWERING):
+        self.box = box
+        self.template = template_process
         self.limits = limits
         self.kinds = kinds
-        self.wakeup = wakeup
-        self.kills_before = memory_kills()
-        ours, theirs = socket.socketpair()
-        out_read, out_write = os.pipe()
-        err_read, err_write = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            child.main(target, theirs.fileno(), out_write, err_write)
-        theirs.close()
-        os.close(out_write)
-        os.close(err_write)
-        for fd in (out_read, err_read):
-            os.set_blocking(fd, False)
-        self.channel = ours
+        forked = template_process.message(PREPARATION_S)
+        if forked is None or forked[0] != b"F":
+            sys.exit("the template process has no child")
+        _, self.pid, (channel, out, err) = forked
+        self.channel = _socket.socket(fileno=channel)
         self.channel.setblocking(False)
-        self.out = Capture(out_read, limits["capture_bytes"])
-        self.err = Capture(err_read, limits["capture_bytes"])
+        self.out = Capture(out, limits["capture_bytes"])
+        self.err = Capture(err, limits["capture_bytes"])
         self.buffer = bytearray()
         self.received = 0
         self.outgoing = bytearray()
         self.nonce = None
-        self.connected = True
         self.status = None  # of the ended child
         self.verdict = None  # what ends the question
         self.pending = 0  # brokered calls without an answer
@@ -187,37 +299,47 @@ class Question:
         self.log_chars = 0
         self.python_runs = []
 
-    def run(self, frame, on_llm):
+    def run(self, wall_clock_s, on_llm, text=None, nonce=None):
         """Asks the child and serves it until the question ends; returns the verdict as a dict."""
-        self.left = frame["wall_clock_s"]
+        self.left = wall_clock_s
         self.started = time.monotonic()
-        self.nonce = frame.get("nonce")
-        self.tell({"type": "ask", "question": frame["question"], "canned": frame.get("canned")})
+        self.nonce = nonce
+        if text is not None:
+            self.tell(text.encode("utf-8", "replace"))
+        channel, link, out = self.channel.fileno(), self.template.link.fileno(), self.out.fd
         poll = select.poll()
-        for fd in (STDIN, self.channel.fileno(), self.out.fd, self.err.fd, self.wakeup):
+        for fd in (STDIN, channel, link, out, self.err.fd):
             poll.register(fd, select.POLLIN)
+        connected = writing = True
         while self.verdict is None:
-            if self.connected:
-                poll.modify(self.channel, select.POLLIN | (select.POLLOUT if self.outgoing else 0))
-            wait = None
-            if not self.pending:
+            if connected and writing != bool(self.outgoing):
+                writing = bool(self.outgoing)
+                poll.modify(channel, select.POLLIN | (select.POLLOUT if writing else 0))
+            if self.pending:
+                wait = None
+            else:
                 wait = self.left - (time.monotonic() - self.started)
                 if wait <= 0:
                     self.end("timed_out")
                     break
-            for fd, events in poll.poll(None if wait is None else wait * 1000 + 1):
-                if fd == STDIN:
-                    self.command(receive())
-                elif fd == self.wakeup:
-                    self.reap()
-                elif fd == self.channel.fileno():
+                wait = wait * 1000 + 1
+            for fd, events in poll.poll(wait):
+                if fd == channel:
                     if events & select.POLLOUT:
                         self.flush()
                     if events & ~select.POLLOUT and not self.listen(on_llm):
-                        self.connected = False
+                        connected = False
                         poll.unregister(fd)
+                elif fd == STDIN:
+                    self.command(self.box.input.receive())
+                elif fd == link:
+                    if not self.ended():
+                        poll.unregister(fd)
+                        while self.verdict is None and self.listen(on_llm):
+                            pass
+                        self.end("violation")
                 else:
-                    capture = self.out if fd == self.out.fd else self.err
+                    capture = self.out if fd == out else self.err
                     if not capture.pump():
                         poll.unregister(fd)
                     if self.out.total + self.err.total > self.limits["output_bytes"]:
@@ -229,12 +351,29 @@ class Question:
                     self.end("crashed", error=child.ended(self.status))
         return self.close()
 
+    def ended(self):
+        """Takes the template's message that the child has ended; False when the template is gone instead."""
+        message = self.template.ready_message()
+        if message is None:
+            return False
+        self.status = message[1]
+        return True
+
     def end(self, outcome, **fields):
         if self.verdict is None:
             self.verdict = {"outcome": outcome, **fields}
 
     def close(self):
-        kill_all_others()
+        if self.status is None and self.template.alive:
+            try:
+                os.kill(self.pid, 9)
+            except ProcessLookupError:
+                pass
+            message = self.template.message(END_S)
+            if message is not None:
+                self.status = message[1]
+        if self.status is None:
+            self.template.lost()
         for capture in (self.out, self.err):
             while capture.pump() and capture.total <= 2 * self.limits["output_bytes"]:
                 pass
@@ -242,11 +381,11 @@ class Question:
         self.channel.close()
         if self.out.total + self.err.total > self.limits["output_bytes"]:
             self.verdict = {"outcome": "output_limit"}
-        killed = memory_kills() > self.kills_before
+        killed = self.box.memory_kills.happened()
         if killed:
             self.verdict = {"outcome": "out_of_memory"}
         # The engine's note of a memory kill stays with the container: a later question must not inherit it.
-        clean = empty_writable_folders() and not killed
+        clean = self.box.folders.restore() and not killed and self.template.alive
         return {
             **self.verdict,
             "clean": clean,
@@ -266,24 +405,12 @@ class Question:
             self.pending -= 1
             if not self.pending:
                 self.started = time.monotonic()
-            self.tell({key: frame[key] for key in ("type", "text", "message") if key in frame})
+            reply = {key: frame[key] for key in ("type", "text", "message") if key in frame}
+            self.tell(json.dumps(reply).encode())
 
-    def reap(self):
-        os.read(self.wakeup, 4096)
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            if pid == self.pid:
-                self.status = status
-
-    def tell(self, frame):
+    def tell(self, body):
         """Sends to the child; what its socket does not take now waits in the buffer."""
-        body = json.dumps(frame).encode()
-        self.outgoing += HEADER.pack(len(body)) + body
+        self.outgoing += len(body).to_bytes(4, "big") + body
         self.flush()
 
     def flush(self):
@@ -300,7 +427,7 @@ class Question:
         try:
             data = self.channel.recv(1 << 16)
         except BlockingIOError:
-            return self.status is None
+            return self.status is None and self.template.alive
         except OSError:
             data = b""
         if not data:
@@ -309,19 +436,29 @@ class Question:
         self.received += len(data)
         if self.received > self.limits["channel_bytes"]:
             self.end("output_limit")
-        while self.verdict is None and len(self.buffer) >= HEADER.size:
-            (length,) = HEADER.unpack_from(self.buffer)
+        while self.verdict is None and len(self.buffer) >= 4:
+            length = int.from_bytes(self.buffer[:4], "big")
             if length > self.limits["channel_bytes"]:
                 self.end("violation")
-            if len(self.buffer) < HEADER.size + length:
+            if len(self.buffer) < 4 + length:
                 break
-            body = bytes(self.buffer[HEADER.size : HEADER.size + length])
-            del self.buffer[: HEADER.size + length]
+            body = bytes(self.buffer[4 : 4 + length])
+            del self.buffer[: 4 + length]
             try:
-                self.message(json.loads(body), on_llm)
+                if body[:1] == b"A" and self.kinds is ANSWERING:
+                    self.answer(body[1:])
+                else:
+                    self.message(json.loads(body), on_llm)
             except (KeyError, TypeError, ValueError, RecursionError, AttributeError):
                 self.end("violation")
         return True
+
+    def answer(self, text):
+        answer = child.plain(text.decode())
+        if len(answer) > self.limits["answer_chars"]:
+            self.end("output_limit")
+        else:
+            self.end("completed", answer=answer)
 
     def message(self, frame, on_llm):
         """One message of the child; a malformed one raises."""
@@ -348,12 +485,6 @@ class Question:
                 self.python_runs.append(
                     {key: value and child.shorten(value, self.limits["python_chars"]) for key, value in run.items()}
                 )
-        elif kind == "answer":
-            answer = child.plain(frame["text"])
-            if len(answer) > self.limits["answer_chars"]:
-                self.end("output_limit")
-            else:
-                self.end("completed", answer=answer)
         elif kind == "error":
             error = child.checked_error(frame["error"])
             if error["type"] == "MemoryError":
@@ -369,101 +500,128 @@ class Question:
             self.end("completed", facts=frame["facts"])
 
 
-def harden():
-    """Not dumpable, deaf to an interrupt, and under a filter of system calls where the host allows one."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler would let any child interrupt this process
-    libc = ctypes.CDLL(None, use_errno=True)
-    child.keep_dumpable_switch(libc.prctl)
-    syscalls.install(libc)  # whether it holds is a fact that a probe finds
-    if libc.prctl(4, 0, 0, 0, 0) != 0:  # PR_SET_DUMPABLE
-        raise OSError(ctypes.get_errno(), "prctl")
-    for name in [name for name in sys.modules if name == "ctypes" or name == "_ctypes" or name.startswith("ctypes.")]:
-        del sys.modules[name]
+# ---- jobs ---------------------------------------------------------------------------------------------------------------
 
 
-def check(frame, wakeup):
-    """Static check, then the smoke run, each in a child of its own. The static one executes nothing of the harness."""
-    limits = frame["limits"]
-    source = frame["source"]
-    static = Question(
-        lambda ask, channel: child.static_check(channel, source, frame["forbidden_imports"]), limits, wakeup, CHECKING
-    )
-    verdict = static.run({"question": "", "wall_clock_s": frame["static_timeout_s"]}, no_calls)
-    if verdict["outcome"] != "completed":
-        return {"code": "SYNTAX_ERROR", "message": "The harness can't be compiled within the limits", "line": None}
-    if verdict["code"] is not None:
-        return verdict
-    code, _ = child.compile_harness(source)
-    smoke = Question(lambda ask, channel: child.smoke(channel, ask, code, source), limits, wakeup, CHECKING)
-    verdict = smoke.run(
-        {"question": frame["question"], "canned": frame["canned"], "wall_clock_s": frame["smoke_timeout_s"]}, no_calls
-    )
-    if verdict["outcome"] == "completed":
-        if verdict["code"] in SMOKE_CODES:
+class Box:
+    """This container."""
+
+    def __init__(self):
+        self.prctl = harden()
+        self.input = Input()
+        self.folders = Folders()
+        self.memory_kills = MemoryKills()
+
+    def single(self, limits, kinds, wall_clock_s, target):
+        """One child that is asked nothing; how it ended."""
+        process = Template(self.prctl, target, count=1)
+        return Question(self, process, limits, kinds).run(wall_clock_s, no_calls)
+
+    def check(self, frame):
+        """Static check, then the smoke run, each in a child of its own. The static one executes nothing of the harness."""
+        limits, source = frame["limits"], frame["source"]
+        channel = child.Channel()
+        verdict = self.single(
+            limits,
+            CHECKING,
+            frame["static_timeout_s"],
+            lambda: checks.static_check(channel, source, frame["forbidden_imports"]),
+        )
+        if verdict["outcome"] != "completed":
+            return {"code": "SYNTAX_ERROR", "message": "The harness can't be compiled within the limits", "line": None}
+        if verdict["code"] is not None:
             return verdict
-        verdict["outcome"] = "violation"
-    if verdict["outcome"] == "timed_out":
-        message = f"Import and one dry call took more than {frame['smoke_timeout_s']} s"
-        return {"code": "SMOKE_TIMEOUT", "message": message, "line": None}
-    reasons = {
-        "out_of_memory": "The dry run used more memory than allowed",
-        "output_limit": "The dry run wrote more output than allowed",
-        "violation": "The dry run wrote to the platform's own channel",
-        "crashed": "The dry run ended its process",
-    }
-    return {"code": "SMOKE_ERROR", "message": reasons.get(verdict["outcome"], "The dry run failed"), "line": None}
+        code, _ = child.compile_harness(source)
+        verdict = self.single(
+            limits,
+            CHECKING,
+            frame["smoke_timeout_s"],
+            lambda: checks.smoke(channel, frame["question"], frame["canned"], code, source),
+        )
+        if verdict["outcome"] == "completed":
+            if verdict["code"] in SMOKE_CODES:
+                return verdict
+            verdict["outcome"] = "violation"
+        if verdict["outcome"] == "timed_out":
+            message = f"Import and one dry call took more than {frame['smoke_timeout_s']} s"
+            return {"code": "SMOKE_TIMEOUT", "message": message, "line": None}
+        reasons = {
+            "out_of_memory": "The dry run used more memory than allowed",
+            "output_limit": "The dry run wrote more output than allowed",
+            "violation": "The dry run wrote to the platform's own channel",
+            "crashed": "The dry run ended its process",
+        }
+        return {"code": "SMOKE_ERROR", "message": reasons.get(verdict["outcome"], "The dry run failed"), "line": None}
 
+    def probe(self, frame):
+        """What a child finds out about its sandbox, and then whether one that takes more memory than allowed is killed."""
+        limits, channel = frame["limits"], child.Channel()
+        looking = self.single(limits, PROBING, frame["timeout_s"], lambda: probe.probe(channel))
+        send({"type": "facts", "facts": looking.get("facts")})
+        eating = self.single(limits, PROBING, frame["timeout_s"], lambda: probe.take_memory(frame["memory_bytes"]))
+        send({"type": "memory", "outcome": eating["outcome"]})
 
-def probe(frame, wakeup):
-    """What a child finds out about its sandbox, and then whether one that takes more memory than allowed is killed."""
-    ask = {"question": "", "wall_clock_s": frame["timeout_s"]}
-    looking = Question(lambda ask, channel: child.probe(channel), frame["limits"], wakeup, PROBING)
-    send({"type": "facts", "facts": looking.run(ask, no_calls).get("facts")})
-    eating = Question(lambda ask, channel: child.take_memory(frame["memory_bytes"]), frame["limits"], wakeup, PROBING)
-    send({"type": "memory", "outcome": eating.run(ask, no_calls)["outcome"]})
+    def serve(self, code, source, limits):
+        """Questions one after the other."""
+
+        def prepare():
+            child.preload(code)
+            child.rehearse()
+
+        channel = child.Channel()
+        process = Template(self.prctl, lambda: child.answer(channel, code, source), prepare)
+        self.prctl = None
+        while True:
+            frame = self.input.receive()
+            if frame["type"] != "question":  # an answer to a call of a question that has ended meanwhile
+                continue
+            nonce = frame["nonce"]
+            question = Question(self, process, limits)
+            final = question.run(
+                frame["wall_clock_s"],
+                lambda call, request: send({"type": "llm", "nonce": nonce, "call": call, **request}),
+                frame["question"],
+                nonce,
+            )
+            send({"type": "final", "nonce": nonce, **final})
 
 
 def no_calls(call, request):
     raise ValueError("a check makes no calls")
 
 
-def serve(code, source, limits, wakeup):
-    """Questions one after the other; each child is forked before its question is read."""
-    while True:
-        question = Question(lambda ask, channel: child.answer(channel, ask, code, source), limits, wakeup)
-        frame = receive()
-        while frame["type"] != "question":  # an answer to a call of a question that has ended meanwhile
-            frame = receive()
-        nonce = frame["nonce"]
-        final = question.run(
-            frame, lambda call, request: send({"type": "llm", "nonce": nonce, "call": call, **request})
-        )
-        send({"type": "final", "nonce": nonce, **final})
-        del question, frame, nonce, final
+def harden():
+    """Not dumpable, deaf to an interrupt, and under a filter of system calls where the host allows one; the switch for the
+    template, which is the only other process that needs it."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # Python's own handler would let any child interrupt this process
+    libc = ctypes.CDLL(None, use_errno=True)
+    syscalls.install(libc)  # whether it holds is a fact that a probe finds
+    if libc.prctl(template.PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+    for name in [name for name in sys.modules if name == "ctypes" or name == "_ctypes" or name.startswith("ctypes.")]:
+        del sys.modules[name]
+    return libc.prctl
 
 
 def main():
     if os.getpid() != 1:
         sys.exit("the runner must be process 1 of its own container: it kills every other process")
-    harden()
-    read_end, write_end = os.pipe()
-    for fd in (read_end, write_end):
-        os.set_blocking(fd, False)
-    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    gc.disable()  # children end soon; the runner makes no cycles
+    box = Box()
+    gc.disable()  # this process makes no cycles
+    gc.collect()
     gc.freeze()
     send({"type": "ready", "python": sys.version.split()[0]})
-    frame = receive()
+    frame = box.input.receive()
+    while frame["type"] == "ping":
+        send({"type": "pong", "nonce": frame["nonce"]})
+        frame = box.input.receive()
     if frame["type"] == "check":
-        verdict = check(frame, read_end)
+        verdict = box.check(frame)
         send({"type": "checked", "code": verdict["code"], "message": verdict["message"], "line": verdict["line"]})
-        return
-    if frame["type"] == "probe":
-        probe(frame, read_end)
-        return
-    source = frame["source"]
-    code, error = child.compile_harness(source)
-    send({"type": "compiled", "error": error})
-    if error is None:
-        serve(code, source, frame["limits"], read_end)
+    elif frame["type"] == "probe":
+        box.probe(frame)
+    else:
+        code, error = child.compile_harness(frame["source"])
+        send({"type": "compiled", "error": error})
+        if error is None:
+            box.serve(code, frame["source"], frame["limits"])

@@ -1,0 +1,128 @@
+"""The host's walls as a child sees them from inside."""
+
+import os
+import sys
+
+
+def probe(channel):
+    """Tells what a harness would find: a fact that can't be found out is None."""
+    status = dict(line.split(":", 1) for line in text_of("/proc/self/status").splitlines())
+    capabilities = [status.get(name) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
+    memory = text_of("/proc/meminfo").split()
+    facts = {
+        "python": sys.version.split()[0],
+        **cgroup_limits(),
+        "host_swap": int(memory[memory.index("SwapTotal:") + 1]) << 10 if "SwapTotal:" in memory else None,
+        "processes": count_processes(),
+        "interfaces": sorted(os.listdir("/sys/class/net")) if os.path.isdir("/sys/class/net") else [],
+        "reached": [address for address in ("192.0.2.1", "169.254.169.254") if has_route(address)],
+        "capabilities": None if None in capabilities else "".join(sorted({text.strip() for text in capabilities})),
+        "no_new_privs": number_of(status.get("NoNewPrivs")),
+        "seccomp": number_of(status.get("Seccomp")),
+        "seccomp_filters": number_of(status.get("Seccomp_filters")),
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "writable_root": [path for path in ("/", "/opt/harness", "/etc", "/usr/lib", "/var/tmp") if writable(path)],
+        "opened": [path for path in ("/proc/1/mem", "/proc/1/fd/0", "/proc/1/environ", "/proc/kcore") if opens(path)],
+        "unfiltered": unfiltered(),
+    }
+    channel.send({"type": "facts", "facts": facts})
+
+
+def text_of(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def number_of(text):
+    return int(text) if text is not None and text.strip().isdigit() else None
+
+
+def cgroup_limits():
+    """Bytes and numbers as the kernel keeps them; "max" for none."""
+    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        names = {"memory": "memory.max", "swap": "memory.swap.max", "pids": "pids.max"}
+        return {"cgroup": 2, **{name: text_of("/sys/fs/cgroup/" + file).strip() or None for name, file in names.items()}}
+    memory = text_of("/sys/fs/cgroup/memory/memory.limit_in_bytes").strip() or None
+    both = text_of("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes").strip()
+    swap = str(int(both) - int(memory)) if memory and both else None
+    pids = text_of("/sys/fs/cgroup/pids/pids.max").strip() or None
+    return {"cgroup": 1 if memory else None, "memory": memory, "swap": swap, "pids": pids}
+
+
+def count_processes():
+    """How many children there can be at once."""
+    import time
+
+    children = []
+    try:
+        while len(children) < 4096:
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(60)
+                os._exit(0)
+            children.append(pid)
+    except OSError:
+        pass
+    for pid in children:
+        os.kill(pid, 9)
+    for pid in children:
+        os.waitpid(pid, 0)
+    return len(children)
+
+
+def has_route(address):
+    """Whether the kernel would send a packet there; nothing is sent."""
+    import socket
+
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.connect((address, 9))
+            return True
+    except OSError:
+        return False
+
+
+def writable(folder):
+    path = os.path.join(folder, "probe")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.unlink(path)
+        return True
+    except OSError:
+        return False
+
+
+def opens(path):
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+        return True
+    except OSError:
+        return False
+
+
+def unfiltered():
+    """Those of a few dangerous system calls that are let through to the kernel."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    numbers = {"x86_64": (101, 250, 425), "aarch64": (117, 219, 425)}.get(os.uname().machine)
+    passed = []
+    for name, number in zip(("ptrace", "keyctl", "io_uring_setup"), numbers or ()):
+        ctypes.set_errno(0)
+        # Arguments that are an error wherever the call gets through: no such request, no such operation, no memory there.
+        if libc.syscall(number, -1 if name != "io_uring_setup" else 1, 0, 0, 0) != -1 or ctypes.get_errno() not in (1, 38):
+            passed.append(name)
+    if numbers is None or libc.socket(40, 1, 0) != -1 or ctypes.get_errno() != 1:  # AF_VSOCK
+        passed.append("vsock")
+    return passed
+
+
+def take_memory(count):
+    """Takes and touches this many bytes; whoever may have them is not held by a limit."""
+    kept = []
+    for _ in range(count >> 20):
+        kept.append(b"x" * (1 << 20))
