@@ -115,10 +115,14 @@ def tiny():
     rope = {"rope_type": "default", "rope_theta": 5000.0}
     llama3 = {"rope_type": "llama3", "rope_theta": 500.0, "factor": 4.0, "low_freq_factor": 1.0,
               "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+    linear = {"rope_type": "linear", "rope_theta": 5000.0, "factor": 4.0}
     models = {
         "llama-untied": (LlamaConfig(**shape, head_dim=16, rope_parameters=rope, tie_word_embeddings=False), "F32"),
         "llama-tied-llama3-rope": (
             LlamaConfig(**shape, head_dim=16, rope_parameters=llama3, tie_word_embeddings=True), "F16"),
+        "llama-linear-rope-biases": (
+            LlamaConfig(**shape, head_dim=16, rope_parameters=linear, tie_word_embeddings=True, attention_bias=True,
+                        mlp_bias=True), "F32"),
         "qwen2-tied": (
             Qwen2Config(**{**shape, "hidden_size": 64}, rope_parameters=rope, tie_word_embeddings=True), "BF16"),
         "qwen2-untied": (
@@ -140,6 +144,10 @@ def tiny():
             cases.append({"prompt": ids, "logits": [float(v) for v in logits], "greedy": greedy(model, ids, 24)})
         result[name] = {"dtype": dtype, "config": config.to_dict(), "tensors":
                         {key: list(p.shape) for key, p in model.named_parameters()}, "cases": cases}
+        if config.rope_parameters["rope_type"] == "llama3":
+            # What a GGUF file stores: the factor that divides each plain frequency.
+            plain = 1 / config.rope_parameters["rope_theta"] ** (torch.arange(0, 16, 2).float() / 16)
+            result[name]["rope_factors"] = [float(f) for f in plain / model.model.rotary_emb.inv_freq]
     return result
 
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param stopTokens ids that end a sample besides the model's own end tokens; not part of its tokens
  * @param ignoreEndTokens whether the model's own end tokens are ordinary tokens
  * @param topLogprobs likeliest alternatives to report for each token, 0 … 20
+ * @param adapter name of a resident adapter, or null for the base alone
  * @param listener called for each token, or null
  */
 public record GenerationRequest(
@@ -28,6 +29,7 @@ public record GenerationRequest(
         Set<Integer> stopTokens,
         boolean ignoreEndTokens,
         int topLogprobs,
+        @Nullable String adapter,
         @Nullable TokenListener listener) {
 
     public static final int MAX_TOP_LOGPROBS = 20;
@@ -60,7 +62,8 @@ public record GenerationRequest(
 
     /** One completion. */
     public static GenerationRequest of(int[] promptTokens, int maxTokens, Sampling sampling, long seed) {
-        return new GenerationRequest(promptTokens, 1, maxTokens, sampling, seed, List.of(), Set.of(), false, 0, null);
+        return new GenerationRequest(
+                promptTokens, 1, maxTokens, sampling, seed, List.of(), Set.of(), false, 0, null, null);
     }
 
     public GenerationRequest withSamples(int value) {
@@ -87,6 +90,11 @@ public record GenerationRequest(
         return with(draft -> draft.topLogprobs = value);
     }
 
+    /** With the weights of a resident adapter; see {@link LanguageModel#loadAdapter}. */
+    public GenerationRequest withAdapter(@Nullable String value) {
+        return with(draft -> draft.adapter = value);
+    }
+
     public GenerationRequest withListener(@Nullable TokenListener value) {
         return with(draft -> draft.listener = value);
     }
@@ -105,6 +113,7 @@ public record GenerationRequest(
         private Set<Integer> stopTokens;
         private boolean ignoreEndTokens;
         private int topLogprobs;
+        private @Nullable String adapter;
         private @Nullable TokenListener listener;
 
         Draft(GenerationRequest origin) {
@@ -114,6 +123,7 @@ public record GenerationRequest(
             this.stopTokens = origin.stopTokens;
             this.ignoreEndTokens = origin.ignoreEndTokens;
             this.topLogprobs = origin.topLogprobs;
+            this.adapter = origin.adapter;
             this.listener = origin.listener;
         }
 
@@ -128,6 +138,7 @@ public record GenerationRequest(
                     stopTokens,
                     ignoreEndTokens,
                     topLogprobs,
+                    adapter,
                     listener);
         }
     }

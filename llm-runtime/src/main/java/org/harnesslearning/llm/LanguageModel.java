@@ -1,8 +1,10 @@
 package org.harnesslearning.llm;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.function.IntConsumer;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.engine.ModelLoader;
 
 /**
@@ -45,9 +47,31 @@ public interface LanguageModel extends AutoCloseable {
      * @throws QueueFullException if {@link EngineOptions#maxQueue()} requests are waiting already
      * @throws ContextLengthException if prompt + {@code maxTokens} does not fit into a slot
      * @throws IllegalArgumentException if a token id lies outside the vocabulary
+     * @throws AdapterException if the request's adapter is not resident
      * @throws IllegalStateException if the model is closed
      */
     Generation submit(GenerationRequest request);
+
+    /**
+     * Makes an adapter resident under a name, while other requests go on. One that is resident with the same name and
+     * content is left as it is.
+     *
+     * @throws CheckpointException if the adapter was made for another base
+     * @throws AdapterException if adapters are switched off, the rank is too high, the name is taken or no slot is free
+     * @throws ModelClosedException if the model is closed
+     */
+    AdapterCard loadAdapter(String name, LoraAdapter adapter);
+
+    /**
+     * Takes an adapter's name away at once, waits until no request uses the adapter and frees its slot.
+     *
+     * @throws AdapterException if no adapter of this name is resident
+     * @throws ModelClosedException if the model is closed
+     */
+    void unloadAdapter(String name);
+
+    /** The adapters that requests can name. */
+    List<AdapterCard> adapters();
 
     /** Load and counters at this moment. */
     EngineStatistics statistics();

@@ -195,11 +195,9 @@ public final class Checkpoint implements AutoCloseable {
             checkIf(c.architecture() == Architecture.QWEN2, block + "attn_k.bias", c.keyValueWidth());
             checkIf(c.architecture() == Architecture.QWEN2, block + "attn_v.bias", c.keyValueWidth());
             checkIf(false, block + "attn_output.bias", hidden);
-            for (String unsupported : List.of("ffn_gate.bias", "ffn_up.bias", "ffn_down.bias")) {
-                if (tensors.containsKey(block + unsupported)) {
-                    throw new CheckpointException(path, "tensor " + block + unsupported + " is not supported");
-                }
-            }
+            checkIf(false, block + "ffn_gate.bias", c.feedForward());
+            checkIf(false, block + "ffn_up.bias", c.feedForward());
+            checkIf(false, block + "ffn_down.bias", hidden);
         }
         if (tensors.containsKey("blk." + c.layers() + ".attn_norm.weight")) {
             throw new CheckpointException(path, "has more blocks than the " + c.layers() + " it declares");
@@ -233,6 +231,11 @@ public final class Checkpoint implements AutoCloseable {
             throw new CheckpointException(file, "cannot be read: " + e.getMessage(), e);
         }
         return HexFormat.of().formatHex(digest.digest());
+    }
+
+    /** Lower-case hex. */
+    static String sha256(byte[] bytes) {
+        return HexFormat.of().formatHex(newDigest().digest(bytes));
     }
 
     private static MessageDigest newDigest() {

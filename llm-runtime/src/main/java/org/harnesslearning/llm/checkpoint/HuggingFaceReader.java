@@ -18,7 +18,9 @@ import tools.jackson.databind.json.JsonMapper;
 final class HuggingFaceReader {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    private static final Map<String, String> LAYER_PARTS = Map.ofEntries(
+
+    /** GGUF's name for each module of a layer. */
+    static final Map<String, String> LAYER_PARTS = Map.ofEntries(
             Map.entry("input_layernorm", "attn_norm"),
             Map.entry("self_attn.q_proj", "attn_q"),
             Map.entry("self_attn.k_proj", "attn_k"),
@@ -123,7 +125,7 @@ final class HuggingFaceReader {
     }
 
     /** GGUF's name of a tensor; empty for one that can be computed. */
-    private static String canonicalName(String name) {
+    static String canonicalName(String name) {
         String inner = name.startsWith("model.") ? name.substring("model.".length()) : name;
         switch (inner) {
             case "embed_tokens.weight" -> {

@@ -18,7 +18,7 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A safetensors file, mapped into memory: 8 bytes of header length, a JSON header, then the data. */
+/** A safetensors file, mapped or read into memory: 8 bytes of header length, a JSON header, then the data. */
 final class Safetensors implements AutoCloseable {
 
     private static final long MAX_HEADER_BYTES = 100_000_000; // the format's own limit
@@ -26,12 +26,13 @@ final class Safetensors implements AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private final Path path;
-    private final Arena arena;
+    private final Runnable unmap;
     private final Map<String, Tensor> tensors = new LinkedHashMap<>();
+    private final Map<String, String> metadata = new LinkedHashMap<>();
 
-    private Safetensors(Path path, Arena arena) {
+    private Safetensors(Path path, Runnable unmap) {
         this.path = path;
-        this.arena = arena;
+        this.unmap = unmap;
     }
 
     @SuppressWarnings("MustBeClosedChecker") // the result owns the arena
@@ -41,7 +42,7 @@ final class Safetensors implements AutoCloseable {
         }
         Arena arena = Arena.ofShared();
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
-            Safetensors file = new Safetensors(path, arena);
+            Safetensors file = new Safetensors(path, arena::close);
             file.readHeader(channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
             return file;
         } catch (IOException e) {
@@ -53,13 +54,29 @@ final class Safetensors implements AutoCloseable {
         }
     }
 
+    /**
+     * Reads a file's content.
+     *
+     * @param path its name in errors
+     */
+    static Safetensors of(Path path, MemorySegment content) {
+        Safetensors file = new Safetensors(path, () -> {});
+        file.readHeader(content);
+        return file;
+    }
+
+    /** The texts that its writer added. */
+    Map<String, String> metadata() {
+        return Collections.unmodifiableMap(metadata);
+    }
+
     Map<String, Tensor> tensors() {
         return Collections.unmodifiableMap(tensors);
     }
 
     @Override
     public void close() {
-        arena.close();
+        unmap.run();
     }
 
     private void readHeader(MemorySegment file) {
@@ -79,7 +96,12 @@ final class Safetensors implements AutoCloseable {
         }
         MemorySegment data = file.asSlice(8 + length);
         for (Map.Entry<String, JsonNode> entry : header.properties()) {
-            if (!entry.getKey().equals("__metadata__")) {
+            if (entry.getKey().equals("__metadata__")) {
+                entry.getValue()
+                        .properties()
+                        .forEach(text ->
+                                metadata.put(text.getKey(), text.getValue().asString("")));
+            } else {
                 tensors.put(entry.getKey(), tensor(entry.getKey(), entry.getValue(), data));
             }
         }

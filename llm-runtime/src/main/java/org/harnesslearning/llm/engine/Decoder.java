@@ -1,6 +1,8 @@
 package org.harnesslearning.llm.engine;
 
 import java.util.List;
+import org.harnesslearning.llm.EngineOptions;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.sampling.Candidates;
 
 /**
@@ -33,6 +35,19 @@ interface Decoder extends AutoCloseable {
      * @return candidates for each row; their full logits can be read until the next step
      */
     List<Candidates> step(int[] pasts, int[] tokens, List<Shaping> shapings);
+
+    /**
+     * Checks that an adapter suits the model; on any thread.
+     *
+     * @throws org.harnesslearning.llm.checkpoint.CheckpointException if not
+     */
+    void checkAdapter(LoraAdapter adapter);
+
+    /** Puts an adapter into an empty slot, 0 … {@link EngineOptions#maxAdapters()} − 1. */
+    void writeAdapter(int slot, LoraAdapter adapter);
+
+    /** Empties a slot, which no later step names before it is written again. */
+    void clearAdapter(int slot);
 
     /** Copies the first cells of one row to another. */
     void copy(int from, int to, int cells);

@@ -8,10 +8,14 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
+import org.harnesslearning.llm.AdapterCard;
+import org.harnesslearning.llm.AdapterException;
 import org.harnesslearning.llm.ContextLengthException;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.EngineStatistics;
@@ -23,6 +27,7 @@ import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelCard;
 import org.harnesslearning.llm.ModelClosedException;
 import org.harnesslearning.llm.QueueFullException;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.sampling.Candidates;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,11 +50,13 @@ final class Engine implements LanguageModel {
     private final IntConsumer turns;
     private final Set<Integer> endTokens;
     private final Rows rows;
+    private final Adapters adapters;
     private final Thread thread;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition work = lock.newCondition();
     private final Deque<Job> waiting = new ArrayDeque<>(); // guarded by lock
+    private final Deque<Errand> errands = new ArrayDeque<>(); // guarded by lock
     private boolean closed; // guarded by lock
 
     private final AtomicLong promptTokens = new AtomicLong();
@@ -70,6 +77,9 @@ final class Engine implements LanguageModel {
     private @Nullable Candidates promptCandidates;
     private int startedSamples;
 
+    /** Something that only the engine thread may do, between two steps. */
+    private record Errand(Runnable action, CompletableFuture<Void> done) {}
+
     Engine(Decoder decoder, ModelCard card, EngineOptions options) {
         this(decoder, card, options, tokens -> {});
     }
@@ -86,6 +96,7 @@ final class Engine implements LanguageModel {
         this.options = options;
         this.endTokens = card.endTokens();
         this.rows = new Rows(decoder, options.reusePrefixes());
+        this.adapters = new Adapters(options.maxAdapters());
         this.thread = Thread.ofPlatform()
                 .name("llm-engine-" + card.name())
                 .daemon(true)
@@ -115,7 +126,7 @@ final class Engine implements LanguageModel {
                         "token " + token + " is outside the vocabulary of " + card.vocabularySize());
             }
         }
-        Job job = new Job(request, endTokens, System.nanoTime());
+        Job job;
         lock.lock();
         try {
             if (closed) {
@@ -124,6 +135,7 @@ final class Engine implements LanguageModel {
             if (waiting.size() >= options.maxQueue()) {
                 throw new QueueFullException(waiting.size() + " requests are waiting");
             }
+            job = newJob(request);
             waiting.addLast(job);
             work.signal();
         } finally {
@@ -131,6 +143,94 @@ final class Engine implements LanguageModel {
         }
         promptTokens.addAndGet(request.promptTokens().length);
         return job;
+    }
+
+    private Job newJob(GenerationRequest request) {
+        String name = request.adapter();
+        if (name == null) {
+            return new Job(request, endTokens, card.weightsHash(), null, () -> {}, System.nanoTime());
+        }
+        Adapters.Resident adapter = adapters.acquire(name);
+        Runnable ended = () -> adapters.release(adapter, this::clearAdapter);
+        return new Job(request, endTokens, card.weightsHash(), adapter, ended, System.nanoTime());
+    }
+
+    @Override
+    public AdapterCard loadAdapter(String name, LoraAdapter adapter) {
+        if (options.maxAdapters() == 0) {
+            throw new AdapterException("this model was loaded without room for adapters (maxAdapters is 0)");
+        }
+        if (adapter.rank() > options.maxAdapterRank()) {
+            throw new AdapterException("the adapter's rank is " + adapter.rank() + ", at most "
+                    + options.maxAdapterRank() + " is allowed");
+        }
+        adapter.checkBase(card.weightsHash());
+        decoder.checkAdapter(adapter);
+        Adapters.Resident resident = adapters.reserve(name, adapter);
+        if (!adapters.ready(resident)) {
+            try {
+                await(onEngineThread(() -> write(resident.slot(), adapter)));
+            } catch (RuntimeException e) {
+                adapters.failed(resident);
+                throw e;
+            }
+            adapters.loaded(resident);
+        }
+        return new AdapterCard(name, adapter.hash(), adapter.rank(), 0);
+    }
+
+    private void write(int slot, LoraAdapter adapter) {
+        try {
+            decoder.writeAdapter(slot, adapter);
+        } catch (RuntimeException e) {
+            decoder.clearAdapter(slot); // of what was written
+            throw e;
+        }
+    }
+
+    @Override
+    public void unloadAdapter(String name) {
+        await(adapters.leave(name, this::clearAdapter));
+    }
+
+    private void clearAdapter(int slot) {
+        onEngineThread(() -> {
+                    decoder.clearAdapter(slot);
+                    adapters.cleared(slot);
+                })
+                .exceptionally(e -> {
+                    LOG.warn("adapter slot {} was not emptied: {}", slot, e.getMessage());
+                    return null;
+                });
+    }
+
+    @Override
+    public List<AdapterCard> adapters() {
+        return adapters.cards();
+    }
+
+    private CompletableFuture<Void> onEngineThread(Runnable action) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        lock.lock();
+        try {
+            if (closed) {
+                done.completeExceptionally(new ModelClosedException("the model is closed"));
+            } else {
+                errands.addLast(new Errand(action, done));
+                work.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
+        return done;
+    }
+
+    private static void await(CompletableFuture<Void> done) {
+        try {
+            done.join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : e;
+        }
     }
 
     @Override
@@ -201,7 +301,7 @@ final class Engine implements LanguageModel {
     private boolean awaitWork() {
         lock.lock();
         try {
-            while (!closed && waiting.isEmpty() && current == null && running.isEmpty()) {
+            while (!closed && waiting.isEmpty() && errands.isEmpty() && current == null && running.isEmpty()) {
                 resting = true;
                 work.awaitUninterruptibly();
             }
@@ -214,6 +314,7 @@ final class Engine implements LanguageModel {
     }
 
     private void turn() {
+        runErrands();
         dropCancelled();
         admit();
         int tokens = processPrompt() + decode();
@@ -222,6 +323,26 @@ final class Engine implements LanguageModel {
         }
         runningNow = running.size();
         cellsNow = running.stream().mapToLong(sample -> sample.row().length()).sum();
+    }
+
+    private void runErrands() {
+        for (Errand errand = nextErrand(); errand != null; errand = nextErrand()) {
+            try {
+                errand.action().run();
+                errand.done().complete(null);
+            } catch (RuntimeException | Error e) {
+                errand.done().completeExceptionally(e);
+            }
+        }
+    }
+
+    private @Nullable Errand nextErrand() {
+        lock.lock();
+        try {
+            return errands.pollFirst();
+        } finally {
+            lock.unlock();
+        }
     }
 
     private void dropCancelled() {
@@ -263,7 +384,7 @@ final class Engine implements LanguageModel {
             }
             int[] prompt = current.request().promptTokens();
             if (promptCandidates == null) {
-                Row row = rows.take(prompt, prompt.length - 1);
+                Row row = rows.take(prompt, prompt.length - 1, current.adapterHash());
                 promptRow = row;
                 if (startedSamples == 0) {
                     current.start(System.nanoTime(), row.length());
@@ -271,7 +392,7 @@ final class Engine implements LanguageModel {
                 }
                 return;
             }
-            Row copy = rows.takeCopy(prompt);
+            Row copy = rows.takeCopy(prompt, current.adapterHash());
             if (copy == null) {
                 promptCandidates = null; // the prompt was overwritten meanwhile: process it again
             } else {
@@ -450,11 +571,14 @@ final class Engine implements LanguageModel {
 
     private void shutDown() {
         List<Job> unfinished = new ArrayList<>();
+        List<Errand> undone = new ArrayList<>();
         lock.lock();
         try {
             closed = true;
             unfinished.addAll(waiting);
             waiting.clear();
+            undone.addAll(errands);
+            errands.clear();
         } finally {
             lock.unlock();
         }
@@ -465,6 +589,10 @@ final class Engine implements LanguageModel {
         for (Job job : unfinished) {
             job.fail(new ModelClosedException("the model was closed"));
         }
+        for (Errand errand : undone) {
+            errand.done().completeExceptionally(new ModelClosedException("the model was closed"));
+        }
+        adapters.close();
         running.clear();
         runningNow = 0;
         cellsNow = 0;

@@ -13,6 +13,7 @@ import org.harnesslearning.llm.Generation;
 import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.GenerationResult;
 import org.harnesslearning.llm.Sampling;
+import org.jspecify.annotations.Nullable;
 
 /** A request on its way: waiting, then its prompt is processed, then its samples run, each ending on its own. */
 final class Job implements Generation {
@@ -21,13 +22,31 @@ final class Job implements Generation {
     private final CompletableFuture<GenerationResult> result = new CompletableFuture<>();
     private final AtomicBoolean cancelled = new AtomicBoolean();
     private final List<Sample> samples = new ArrayList<>();
+    private final Adapters.@Nullable Resident adapter;
+    private final String weightsVersion;
+    private final Runnable ended;
     private final long submitted;
+    private boolean over;
     private long started;
     private long firstToken;
     private int cached;
 
-    Job(GenerationRequest request, Set<Integer> endTokens, long now) {
+    /**
+     * @param baseHash hash of the model's weights
+     * @param adapter the adapter that it uses, if any
+     * @param ended run once, when no step will be made for it any more
+     */
+    Job(
+            GenerationRequest request,
+            Set<Integer> endTokens,
+            String baseHash,
+            Adapters.@Nullable Resident adapter,
+            Runnable ended,
+            long now) {
         this.request = request;
+        this.adapter = adapter;
+        this.weightsVersion = adapter == null ? baseHash : baseHash + "+" + adapter.hash();
+        this.ended = ended;
         this.submitted = now;
         this.started = now;
         this.firstToken = now;
@@ -38,6 +57,11 @@ final class Job implements Generation {
 
     GenerationRequest request() {
         return request;
+    }
+
+    /** Hash of its adapter, empty for none. */
+    String adapterHash() {
+        return adapter == null ? "" : adapter.hash();
     }
 
     List<Sample> samples() {
@@ -71,7 +95,8 @@ final class Job implements Generation {
     /** The head's settings for the token after prompt and the given completion. */
     Shaping shaping(int[] completion, int count) {
         Sampling sampling = request.sampling();
-        Shaping plain = Shaping.ofTemperature(sampling.temperature());
+        Shaping plain = Shaping.ofTemperature(sampling.temperature())
+                .withAdapter(adapter == null ? Shaping.NO_ADAPTER : adapter.slot());
         if (!sampling.penalises()) {
             return plain;
         }
@@ -92,7 +117,8 @@ final class Job implements Generation {
             offsets[at++] = (float) (sampling.frequencyPenalty() * seen.getValue()
                     + (seen.getValue() > 0 ? sampling.presencePenalty() : 0));
         }
-        return new Shaping(plain.inverseTemperature(), (float) sampling.repetitionPenalty(), tokens, offsets);
+        return new Shaping(
+                plain.inverseTemperature(), (float) sampling.repetitionPenalty(), tokens, offsets, plain.adapter());
     }
 
     /** Ends what has not ended. */
@@ -103,8 +129,10 @@ final class Job implements Generation {
     /** Hands the result over once every sample has ended. */
     void completeIfDone(long now) {
         if (samples.stream().allMatch(Sample::finished)) {
+            over();
             result.complete(new GenerationResult(
                     samples.stream().map(Sample::sequence).toList(),
+                    weightsVersion,
                     request.promptTokens().length,
                     cached,
                     Duration.ofNanos(started - submitted),
@@ -113,8 +141,16 @@ final class Job implements Generation {
         }
     }
 
+    private void over() {
+        if (!over) {
+            over = true;
+            ended.run();
+        }
+    }
+
     void fail(RuntimeException cause) {
         endAll(FinishReason.ERROR);
+        over();
         result.completeExceptionally(cause);
     }
 }

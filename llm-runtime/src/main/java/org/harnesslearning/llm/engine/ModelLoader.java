@@ -8,6 +8,8 @@ import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelCard;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.graph.DecoderGraph;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,6 +17,9 @@ import org.slf4j.LoggerFactory;
 public final class ModelLoader {
 
     private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
+
+    /** The attention operator's demand on the width of a head. */
+    private static final int HEAD_STEP = 16;
 
     private ModelLoader() {}
 
@@ -53,13 +58,24 @@ public final class ModelLoader {
 
     private static OnnxDecoder decoder(Checkpoint checkpoint, EngineOptions options) {
         try {
+            int headSize = checkpoint.config().headSize();
+            if (headSize % HEAD_STEP != 0) {
+                throw new CheckpointException(
+                        checkpoint.path(),
+                        "heads of width " + headSize + " are not supported (multiples of " + HEAD_STEP + " are)");
+            }
             return new OnnxDecoder(
                     checkpoint,
                     options.slots() + options.spareRows(),
                     options.slots(),
                     options.maxSequence(),
                     options.threads(),
-                    options.dequantise());
+                    DecoderGraph.build(
+                            checkpoint,
+                            DecoderGraph.Options.of(checkpoint, options.maxSequence(), options.dequantise())
+                                    .withAdapters(options.maxAdapters() > 0)),
+                    options.maxAdapters(),
+                    options.maxAdapterRank());
         } catch (RuntimeException | Error e) {
             checkpoint.close();
             throw e;

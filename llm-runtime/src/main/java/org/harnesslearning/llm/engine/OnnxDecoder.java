@@ -16,10 +16,12 @@ import org.bytedeco.onnxruntime.Value;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.Dequantiser;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,6 +60,7 @@ final class OnnxDecoder implements Decoder {
     private final MemorySegment topLogits;
     private final MemorySegment topTokens;
     private final MemorySegment logSum;
+    private final @Nullable AdapterStack adapterStack;
     private MemorySegment embeddings;
     private MemorySegment penalised;
     private MemorySegment penaltyOffsets;
@@ -70,11 +73,35 @@ final class OnnxDecoder implements Decoder {
      * @param batch most rows of one step
      */
     OnnxDecoder(Checkpoint checkpoint, int rows, int batch, int maxSequence, int threads, boolean dequantise) {
-        this(checkpoint, rows, batch, maxSequence, threads, DecoderGraph.build(checkpoint, maxSequence, dequantise));
+        this(
+                checkpoint,
+                rows,
+                batch,
+                maxSequence,
+                threads,
+                DecoderGraph.build(checkpoint, DecoderGraph.Options.of(checkpoint, maxSequence, dequantise)));
     }
 
     /** The same with a graph made for {@code maxSequence} positions of the checkpoint. */
     OnnxDecoder(Checkpoint checkpoint, int rows, int batch, int maxSequence, int threads, DecoderGraph.Built graph) {
+        this(checkpoint, rows, batch, maxSequence, threads, graph, 1, 1);
+    }
+
+    /**
+     * The same for a graph that may take adapters.
+     *
+     * @param adapters most resident adapters
+     * @param adapterRank most rank of one
+     */
+    OnnxDecoder(
+            Checkpoint checkpoint,
+            int rows,
+            int batch,
+            int maxSequence,
+            int threads,
+            DecoderGraph.Built graph,
+            int adapters,
+            int adapterRank) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
         this.rows = rows;
@@ -112,6 +139,13 @@ final class OnnxDecoder implements Decoder {
             embeddings = memory.allocate(4L * batch * config.hidden());
             penalised = memory.allocate(8L * batch);
             penaltyOffsets = memory.allocate(4L * batch);
+            if (graph.adapters().isEmpty()) {
+                adapterStack = null;
+            } else {
+                AdapterStack stack = new AdapterStack(graph.adapters(), adapters, adapterRank, batch, memory);
+                owned.push(stack::close);
+                adapterStack = stack;
+            }
             discardPacked(weights);
         } catch (RuntimeException | Error e) {
             release();
@@ -198,6 +232,7 @@ final class OnnxDecoder implements Decoder {
             binding.io.BindInput(DecoderGraph.EMBEDDINGS, hidden);
             binding.io.BindInput(DecoderGraph.PENALISED, seen);
             binding.io.BindInput(DecoderGraph.PENALTY_OFFSETS, offsets);
+            binding.bindAdapters(shapings);
             session.Run(runOptions, binding.io);
         }
         List<Candidates> candidates = new ArrayList<>(count);
@@ -257,6 +292,28 @@ final class OnnxDecoder implements Decoder {
     }
 
     @Override
+    public void checkAdapter(LoraAdapter adapter) {
+        adapter.checkShapes(config);
+    }
+
+    @Override
+    public void writeAdapter(int slot, LoraAdapter adapter) {
+        adapterStack().write(slot, adapter);
+    }
+
+    @Override
+    public void clearAdapter(int slot) {
+        adapterStack().clear(slot);
+    }
+
+    private AdapterStack adapterStack() {
+        if (adapterStack == null) {
+            throw new IllegalStateException("the graph takes no adapters");
+        }
+        return adapterStack;
+    }
+
+    @Override
     public void copy(int from, int to, int cells) {
         forEachHead(
                 from,
@@ -312,11 +369,12 @@ final class OnnxDecoder implements Decoder {
         }
     }
 
-    /** The bound inputs and outputs of a range of rows; only embeddings and penalties change with the step. */
+    /** The bound inputs and outputs of a range of rows; only embeddings, penalties and adapters change with the step. */
     private final class Binding implements AutoCloseable {
 
         private final IoBinding io = new IoBinding(session);
         private final List<Value> values = new ArrayList<>();
+        private AdapterStack.@Nullable Range adapterRows;
 
         Binding(int firstRow, int count) {
             for (int layer = 0; layer < config.layers(); layer++) {
@@ -337,6 +395,23 @@ final class OnnxDecoder implements Decoder {
             io.BindOutput(DecoderGraph.TOP_LOGITS, value(topLogits, ElementType.FLOAT, count, top));
             io.BindOutput(DecoderGraph.TOP_TOKENS, value(topTokens, ElementType.INT64, count, top));
             io.BindOutput(DecoderGraph.LOG_SUM, value(logSum, ElementType.FLOAT, count, 1));
+        }
+
+        /** Binds the adapters that the rows use, and which of them each row sees. */
+        void bindAdapters(List<Shaping> shapings) {
+            AdapterStack stack = adapterStack;
+            if (stack == null) {
+                return;
+            }
+            int[] used = shapings.stream().mapToInt(Shaping::adapter).toArray();
+            AdapterStack.Range range = stack.range(used);
+            if (!range.equals(adapterRows)) {
+                stack.bind(io, range);
+                adapterRows = range;
+            }
+            try (Value mask = stack.mask(used, range)) {
+                io.BindInput(DecoderGraph.ADAPTER_MASK, mask);
+            }
         }
 
         private Value value(MemorySegment segment, ElementType type, long... shape) {

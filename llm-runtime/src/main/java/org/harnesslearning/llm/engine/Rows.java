@@ -34,13 +34,14 @@ final class Rows {
      * Takes a row for a prompt and fills it with as much of the prompt as some row holds already.
      *
      * @param atMost most tokens to reuse; one less than the prompt where its last token must be computed
+     * @param adapter hash of the adapter that the prompt is for, empty for none
      */
-    Row take(int[] prompt, int atMost) {
+    Row take(int[] prompt, int atMost, String adapter) {
         Row donor = null;
         int shared = 0;
         if (reuse) {
             for (Row row : rows) {
-                int common = Math.min(atMost, row.shared(prompt));
+                int common = Math.min(atMost, row.shared(prompt, adapter));
                 if (common > shared) {
                     donor = row;
                     shared = common;
@@ -56,7 +57,7 @@ final class Rows {
         if (target == donor) {
             target.truncate(shared);
         } else if (donor == null) {
-            target.truncate(0);
+            target.reset(adapter);
         } else {
             decoder.copy(donor.index(), target.index(), shared);
             target.copyOf(donor, shared);
@@ -67,9 +68,9 @@ final class Rows {
 
     /** Takes a row and copies a whole prompt into it; null if no row holds all of it. */
     @Nullable
-    Row takeCopy(int[] prompt) {
+    Row takeCopy(int[] prompt, String adapter) {
         for (Row donor : rows) {
-            if (donor.shared(prompt) == prompt.length) {
+            if (donor.shared(prompt, adapter) == prompt.length) {
                 if (!donor.held() && donor.length() == prompt.length) {
                     donor.hold(++clock);
                     return donor;

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@value #PENALTY} float (B, 1) and {@value #PENALISED} int64 (B, P): repetition penalty and the tokens it hits
  *   <li>{@value #PENALTY_OFFSETS} float (B, P): taken from the logits of those tokens after that
  *   <li>{@code past.<layer>.key|value} float (B, kv heads, sequence, head), the same memory as {@code present…}
+ *   <li>where the graph takes adapters, {@value #ADAPTER_MASK} bool (B, 1, W) and two factors (W, inputs) and (W, outputs)
+ *       for each matrix of the blocks, so that {@code y += where(mask, x · aᵀ, 0) · b}: the W rows are those of several
+ *       adapters, one after the other, and the mask lets each row of the batch see only its own
  * </ul>
  *
  * <p>Outputs, all for the last token of each row: {@value #LOGITS} float (B, vocabulary), tempered;
@@ -41,6 +44,7 @@ public final class DecoderGraph {
     public static final String PENALTY = "repetition_penalty";
     public static final String PENALISED = "penalised_tokens";
     public static final String PENALTY_OFFSETS = "penalty_offsets";
+    public static final String ADAPTER_MASK = "adapter_mask";
     public static final String LOGITS = "logits";
     public static final String TOP_LOGITS = "top_logits";
     public static final String TOP_TOKENS = "top_tokens";
@@ -57,18 +61,15 @@ public final class DecoderGraph {
 
     private final Checkpoint checkpoint;
     private final DecoderConfig config;
-    private final int positions;
-    private final boolean dequantise;
-    private final boolean fine;
+    private final Options options;
     private final GraphBuilder graph = new GraphBuilder();
+    private final List<AdapterInput> adapterInputs = new ArrayList<>();
     private final Map<String, String> blockSums = new HashMap<>();
 
-    private DecoderGraph(Checkpoint checkpoint, int positions, boolean dequantise, boolean fine) {
+    private DecoderGraph(Checkpoint checkpoint, Options options) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
-        this.positions = positions;
-        this.dequantise = dequantise;
-        this.fine = fine;
+        this.options = options;
     }
 
     /**
@@ -77,8 +78,35 @@ public final class DecoderGraph {
      * @param model {@code ModelProto} without the weights
      * @param weights their names, shapes and how to fill them
      * @param top candidates a row
+     * @param adapters the inputs for adapters; empty where the graph takes none
      */
-    public record Built(byte[] model, List<Weight> weights, int top) {}
+    public record Built(byte[] model, List<Weight> weights, int top, List<AdapterInput> adapters) {
+
+        public Built {
+            weights = List.copyOf(weights);
+            adapters = List.copyOf(adapters);
+        }
+    }
+
+    /**
+     * The inputs for the low-rank factors of one matrix.
+     *
+     * @param matrix e.g. {@code blk.0.attn_q}
+     * @param inputs columns of the matrix
+     * @param outputs rows of the matrix
+     */
+    public record AdapterInput(String matrix, int inputs, int outputs) {
+
+        /** Name of the input (W, inputs). */
+        public String a() {
+            return matrix + ".lora_a";
+        }
+
+        /** Name of the input (W, outputs). */
+        public String b() {
+            return matrix + ".lora_b";
+        }
+    }
 
     /** Names of the cache inputs and outputs of a layer: past key, past value, present key, present value. */
     public static List<String> cacheNames(int layer) {
@@ -90,27 +118,36 @@ public final class DecoderGraph {
     }
 
     /**
-     * Builds the graph.
-     *
-     * @param positions longest sequence; the rotary tables have so many rows
-     * @param dequantise whether quantised matrices become fp32
-     */
-    public static Built build(Checkpoint checkpoint, int positions, boolean dequantise) {
-        long weights = checkpoint.tensors().stream().mapToLong(Tensor::elements).sum();
-        return build(checkpoint, positions, dequantise, weights < FINE_BELOW);
-    }
-
-    /**
-     * Builds the graph.
+     * How a graph is made.
      *
      * @param positions longest sequence; the rotary tables have so many rows
      * @param dequantise whether quantised matrices become fp32
      * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
      *     32. This loses less of a value whose neighbours are large, and takes more time; small models need it, as each
      *     of their few dimensions counts for more.
+     * @param adapters whether the graph takes adapters
      */
-    public static Built build(Checkpoint checkpoint, int positions, boolean dequantise, boolean fine) {
-        return new DecoderGraph(checkpoint, positions, dequantise, fine).build();
+    public record Options(int positions, boolean dequantise, boolean fine, boolean adapters) {
+
+        /** What suits a checkpoint; without adapters. */
+        public static Options of(Checkpoint checkpoint, int positions, boolean dequantise) {
+            long weights =
+                    checkpoint.tensors().stream().mapToLong(Tensor::elements).sum();
+            return new Options(positions, dequantise, weights < FINE_BELOW, false);
+        }
+
+        public Options withFine(boolean value) {
+            return new Options(positions, dequantise, value, adapters);
+        }
+
+        public Options withAdapters(boolean value) {
+            return new Options(positions, dequantise, fine, value);
+        }
+    }
+
+    /** Builds the graph. */
+    public static Built build(Checkpoint checkpoint, Options options) {
+        return new DecoderGraph(checkpoint, options).build();
     }
 
     private Built build() {
@@ -121,6 +158,10 @@ public final class DecoderGraph {
         graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
         graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
         graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
+        if (options.adapters()) {
+            graph.input(ADAPTER_MASK, ElementType.BOOL, "batch", 1, "adapter_rows");
+            vector("adapter_off", new float[1], 1);
+        }
         ropeTable("cos_cache", false);
         ropeTable("sin_cache", true);
 
@@ -146,7 +187,7 @@ public final class DecoderGraph {
             normed = end.normed();
         }
         int top = head(normed);
-        return new Built(graph.model(), graph.weights(), top);
+        return new Built(graph.model(), graph.weights(), top, adapterInputs);
     }
 
     private String attention(int layer, String input) {
@@ -275,13 +316,32 @@ public final class DecoderGraph {
 
     private String linear(String input, int layer, String part, RowOrder order) {
         Tensor weight = checkpoint.tensor(layer, part + ".weight");
-        return matrix(input, weight.name(), weight, order, checkpoint.find(layer, part + ".bias"));
+        String product = matrix(input, weight.name(), weight, order, checkpoint.find(layer, part + ".bias"));
+        return options.adapters()
+                ? graph.node("", "Add", List.of(product, adapterTerm(input, layer, part, weight)))
+                : product;
+    }
+
+    /** What the adapters add to {@code input × weightᵀ}, with outputs in their natural order. */
+    private String adapterTerm(String input, int layer, String part, Tensor weight) {
+        AdapterInput factors = new AdapterInput(
+                "blk." + layer + "." + part,
+                Math.toIntExact(weight.shape().getLast()),
+                Math.toIntExact(weight.shape().getFirst()));
+        adapterInputs.add(factors);
+        graph.input(factors.a(), ElementType.FLOAT, "adapter_rows", factors.inputs());
+        graph.input(factors.b(), ElementType.FLOAT, "adapter_rows", factors.outputs());
+        String narrow = graph.node(
+                GraphBuilder.MICROSOFT, "FusedMatMul", List.of(input, factors.a()), Attribute.of("transB", 1));
+        // Not a product with the mask: another adapter's infinity would become a NaN.
+        String own = graph.node("", "Where", List.of(ADAPTER_MASK, narrow, "adapter_off"));
+        return graph.node("", "MatMul", List.of(own, factors.b()));
     }
 
     /** {@code input × weightᵀ + bias} with the weight in the form that suits its type. */
     private String matrix(String input, String name, Tensor weight, RowOrder order, @Nullable Tensor bias) {
         String biasName = bias == null ? "" : biasVector(bias, order);
-        if (dequantise || !weight.type().quantised()) {
+        if (options.dequantise() || !weight.type().quantised()) {
             return denseMatrix(input, name, weight, order, biasName);
         }
         long rows = weight.shape().getFirst();
@@ -289,7 +349,7 @@ public final class DecoderGraph {
         BlockPacker.Form form = BlockPacker.Form.of(weight.type());
         long blocks = columns / form.block;
         // The operator rounds its input in blocks as long as the weight's: halves with the same scale compute the same.
-        int parts = fine && !name.equals(HEAD) && form.block > FINE_BLOCK ? form.block / FINE_BLOCK : 1;
+        int parts = options.fine() && !name.equals(HEAD) && form.block > FINE_BLOCK ? form.block / FINE_BLOCK : 1;
         List<Weight.Spec> specs = new ArrayList<>(List.of(
                 new Weight.Spec(
                         name + ".quants",
@@ -378,7 +438,7 @@ public final class DecoderGraph {
     }
 
     private void ropeTable(String name, boolean sine) {
-        vector(name, config.rope().table(positions, sine), positions, config.headSize() / 2);
+        vector(name, config.rope().table(options.positions(), sine), options.positions(), config.headSize() / 2);
     }
 
     private String vector(String name, float[] values, long... shape) {

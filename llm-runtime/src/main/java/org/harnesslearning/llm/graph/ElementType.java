@@ -5,7 +5,8 @@ public enum ElementType {
     FLOAT(1, 4),
     UINT8(2, 1),
     INT32(6, 4),
-    INT64(7, 8);
+    INT64(7, 8),
+    BOOL(9, 1);
 
     private final int id;
     private final int bytes;

@@ -3,8 +3,11 @@ package org.harnesslearning.llm.checkpoint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.Objects;
 import java.util.stream.StreamSupport;
 import java.util.zip.GZIPInputStream;
 import tools.jackson.databind.JsonNode;
@@ -49,6 +52,20 @@ public final class Goldens {
             values[i] = (float) array.get(i).asDouble();
         }
         return values;
+    }
+
+    /** The directory of an adapter that Hugging Face PEFT wrote. */
+    public static Path adapter(String name) {
+        try {
+            return Path.of(Objects.requireNonNull(
+                                    Goldens.class.getResource(
+                                            "/golden/adapters/" + name + "/" + LoraAdapter.CONFIG_FILE),
+                                    name)
+                            .toURI())
+                    .getParent();
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static InputStream open(String name) throws IOException {

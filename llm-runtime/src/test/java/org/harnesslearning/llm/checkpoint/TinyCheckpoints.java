@@ -1,6 +1,7 @@
 package org.harnesslearning.llm.checkpoint;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -82,6 +83,89 @@ public final class TinyCheckpoints {
                     JSON.writeValueAsString(Map.of("weight_map", index)));
         }
         return directory;
+    }
+
+    /**
+     * Writes the golden model {@code name} as a GGUF file with fp32 weights, laid out as llama.cpp's converter does: query
+     * and key rows of Llama in the order for interleaved rotary embedding, the scaling of Llama 3 as factors.
+     */
+    public static Path gguf(Path parent, String name) throws IOException {
+        JsonNode golden = Goldens.json("tiny").get(name);
+        JsonNode config = golden.get("config");
+        String family = config.get("model_type").asString();
+        GgufWriter gguf = new GgufWriter()
+                .put("general.architecture", family)
+                .put("general.name", name)
+                .put(family + ".block_count", config.get("num_hidden_layers").asLong())
+                .put(
+                        family + ".context_length",
+                        config.get("max_position_embeddings").asLong())
+                .put(family + ".embedding_length", config.get("hidden_size").asLong())
+                .put(
+                        family + ".feed_forward_length",
+                        config.get("intermediate_size").asLong())
+                .put(
+                        family + ".attention.head_count",
+                        config.get("num_attention_heads").asLong())
+                .put(
+                        family + ".attention.head_count_kv",
+                        config.get("num_key_value_heads").asLong())
+                .put(
+                        family + ".attention.layer_norm_rms_epsilon",
+                        config.get("rms_norm_eps").asDouble())
+                .put(
+                        family + ".rope.freq_base",
+                        config.at("/rope_parameters/rope_theta").asDouble())
+                .put("tokenizer.ggml.eos_token_id", config.get("eos_token_id").asLong());
+        int heads = config.get("num_attention_heads").asInt();
+        int headSize = config.path("head_dim").asInt(config.get("hidden_size").asInt() / heads);
+        gguf.put(family + ".attention.key_length", (long) headSize);
+        gguf.put(family + ".attention.value_length", (long) headSize);
+        if (config.at("/rope_parameters/rope_type").asString().equals("linear")) {
+            gguf.put(family + ".rope.scaling.type", "linear")
+                    .put(
+                            family + ".rope.scaling.factor",
+                            config.at("/rope_parameters/factor").asDouble());
+        }
+        if (golden.has("rope_factors")) {
+            gguf.floats("rope_freqs.weight", Goldens.floats(golden.get("rope_factors")), headSize / 2);
+        }
+        for (Map.Entry<String, JsonNode> tensor : golden.get("tensors").properties()) {
+            long[] shape = new long[tensor.getValue().size()];
+            int count = 1;
+            for (int i = 0; i < shape.length; i++) {
+                shape[i] = tensor.getValue().get(i).asLong();
+                count *= (int) shape[i];
+            }
+            float[] values =
+                    rounded(weights(tensor.getKey(), count), golden.get("dtype").asString());
+            String stored = HuggingFaceReader.canonicalName(tensor.getKey());
+            if (family.equals("llama") && stored.matches("blk\\.\\d+\\.attn_[qk]\\..*")) {
+                values = interleaved(values, headSize, count / (int) shape[0]);
+            }
+            gguf.floats(stored, values, shape);
+        }
+        return gguf.write(Files.createDirectories(parent).resolve(name + ".gguf"));
+    }
+
+    /** Stores the rows of each head in the order 0, n/2, 1, n/2 + 1, … */
+    private static float[] interleaved(float[] values, int headSize, int columns) {
+        float[] result = new float[values.length];
+        for (int row = 0; row < values.length / columns; row++) {
+            int within = row % headSize;
+            int from = row - within + within / 2 + within % 2 * (headSize / 2);
+            System.arraycopy(values, from * columns, result, row * columns, columns);
+        }
+        return result;
+    }
+
+    private static float[] rounded(float[] values, String dtype) {
+        Tensor tensor = new Tensor(
+                "",
+                TensorType.valueOf(dtype),
+                List.of((long) values.length),
+                MemorySegment.ofArray(encode(values, dtype)));
+        return Dequantiser.all(tensor);
     }
 
     private static void safetensors(

@@ -26,6 +26,8 @@ import org.harnesslearning.llm.QueueFullException;
 import org.harnesslearning.llm.Sampling;
 import org.harnesslearning.llm.Sequence;
 import org.harnesslearning.llm.TokenLogprob;
+import org.harnesslearning.llm.checkpoint.Goldens;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.sampling.Candidates;
 import org.harnesslearning.llm.sampling.Sampler;
 import org.junit.jupiter.api.Test;
@@ -45,7 +47,9 @@ class EngineTest {
             .withSpareRows(1)
             .withMaxSequence(64)
             .withPrefillChunk(4)
-            .withMaxQueue(1000);
+            .withMaxQueue(1000)
+            .withAdapters(2, 8);
+    private static final List<String> ADAPTERS = List.of("llama-all", "qwen3-all");
 
     private static Engine engine(HashDecoder decoder) {
         return new Engine(decoder, CARD, OPTIONS);
@@ -63,7 +67,10 @@ class EngineTest {
         float[] logprobs = new float[request.maxTokens()];
         for (int i = 0; i < request.maxTokens(); i++) {
             int[] sofar = Arrays.copyOf(text, prompt + i);
-            Candidates candidates = HashDecoder.candidates(sofar, shaping(request.sampling(), sofar, prompt));
+            Candidates candidates = HashDecoder.adapted(
+                    sofar,
+                    request.adapter() == null ? "" : adapter(request.adapter()).hash(),
+                    shaping(request.sampling(), sofar, prompt));
             TokenLogprob next = sampler.next(candidates, i);
             if (next.tokenId() == END && !request.ignoreEndTokens()) {
                 return sequence(text, prompt, i, logprobs, FinishReason.STOP, END);
@@ -72,6 +79,10 @@ class EngineTest {
             logprobs[i] = next.logprob();
         }
         return sequence(text, prompt, request.maxTokens(), logprobs, FinishReason.LENGTH, -1);
+    }
+
+    private static LoraAdapter adapter(String name) {
+        return LoraAdapter.read(Goldens.adapter(name));
     }
 
     private static Shaping shaping(Sampling sampling, int[] text, int prompt) {
@@ -114,6 +125,7 @@ class EngineTest {
         Random random = new Random(seed);
         HashDecoder decoder = decoder();
         try (Engine engine = engine(decoder)) {
+            ADAPTERS.forEach(name -> engine.loadAdapter(name, adapter(name)));
             List<int[]> stems = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 stems.add(random.ints(random.nextInt(1, 25), 0, HashDecoder.VOCABULARY)
@@ -139,6 +151,7 @@ class EngineTest {
                 GenerationRequest request = GenerationRequest.of(
                                 prompt, random.nextInt(1, 20), sampling, random.nextLong())
                         .withSamples(random.nextInt(1, 6))
+                        .withAdapter(random.nextBoolean() ? null : ADAPTERS.get(random.nextInt(2)))
                         .withIgnoreEndTokens(random.nextBoolean());
                 requests.add(request);
                 generations.add(engine.submit(request));

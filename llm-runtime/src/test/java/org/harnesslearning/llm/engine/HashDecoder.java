@@ -4,8 +4,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.sampling.Candidates;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +26,7 @@ final class HashDecoder implements Decoder {
     private final AtomicInteger stepsUntilFailure = new AtomicInteger(Integer.MAX_VALUE);
     private volatile @Nullable Throwable failure;
     private volatile boolean moveFails;
+    private final Map<Integer, String> adapters = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     HashDecoder(int rows, int maxSequence) {
@@ -70,9 +74,11 @@ final class HashDecoder implements Decoder {
     @Override
     public Candidates extend(int row, int past, int[] tokens, Shaping shaping) {
         boolean undefined = failIfDue(row, past);
-        System.arraycopy(tokens, 0, cells[row], past, tokens.length);
+        for (int i = 0; i < tokens.length; i++) {
+            cells[row][past + i] = cell(tokens[i], adapter(shaping));
+        }
         computed.addAndGet(tokens.length);
-        Candidates candidates = candidates(Arrays.copyOf(cells[row], past + tokens.length), shaping);
+        Candidates candidates = candidates(Arrays.copyOf(cells[row], past + tokens.length), adapter(shaping), shaping);
         return undefined ? undefined(candidates) : candidates;
     }
 
@@ -81,9 +87,10 @@ final class HashDecoder implements Decoder {
         boolean undefined = failIfDue(0, pasts[0]);
         List<Candidates> result = new ArrayList<>();
         for (int row = 0; row < pasts.length; row++) {
-            cells[row][pasts[row]] = tokens[row];
+            String adapter = adapter(shapings.get(row));
+            cells[row][pasts[row]] = cell(tokens[row], adapter);
             computed.incrementAndGet();
-            result.add(candidates(Arrays.copyOf(cells[row], pasts[row] + 1), shapings.get(row)));
+            result.add(candidates(Arrays.copyOf(cells[row], pasts[row] + 1), adapter, shapings.get(row)));
         }
         if (undefined) {
             result.set(0, undefined(result.getFirst()));
@@ -114,7 +121,48 @@ final class HashDecoder implements Decoder {
 
     /** What this model says after a text. */
     static Candidates candidates(int[] text, Shaping shaping) {
-        int hash = Arrays.hashCode(text);
+        return candidates(text, "", shaping);
+    }
+
+    /** What this model says after a text, with an adapter. */
+    static Candidates adapted(int[] text, String adapterHash, Shaping shaping) {
+        return candidates(
+                Arrays.stream(text).map(token -> cell(token, adapterHash)).toArray(), adapterHash, shaping);
+    }
+
+    /** Keys and values of a token depend on the adapter. */
+    private static int cell(int token, String adapter) {
+        return token + 1000 * adapter.hashCode();
+    }
+
+    private String adapter(Shaping shaping) {
+        if (shaping.adapter() == Shaping.NO_ADAPTER) {
+            return "";
+        }
+        String hash = adapters.get(shaping.adapter());
+        if (hash == null) {
+            throw new AssertionError("slot " + shaping.adapter() + " is empty");
+        }
+        return hash;
+    }
+
+    @Override
+    public void checkAdapter(LoraAdapter adapter) {}
+
+    @Override
+    public void writeAdapter(int slot, LoraAdapter adapter) {
+        if (adapters.putIfAbsent(slot, adapter.hash()) != null) {
+            throw new AssertionError("slot " + slot + " is not empty");
+        }
+    }
+
+    @Override
+    public void clearAdapter(int slot) {
+        adapters.remove(slot);
+    }
+
+    private static Candidates candidates(int[] text, String adapterHash, Shaping shaping) {
+        int hash = Arrays.hashCode(text) + 31 * adapterHash.hashCode();
         float[] logits = new float[VOCABULARY];
         for (int token = 0; token < VOCABULARY; token++) {
             int mixed = (hash + token * 0x9E3779B9) * 0x85EBCA6B;

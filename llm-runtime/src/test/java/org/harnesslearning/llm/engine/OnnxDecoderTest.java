@@ -67,8 +67,9 @@ class OnnxDecoderTest {
     @Test
     void aDecoderThatCannotBeMadeLeavesNoNativeMemoryBehind() throws IOException {
         Checkpoint checkpoint = checkpoint();
-        DecoderGraph.Built graph = DecoderGraph.build(checkpoint, 32, false);
-        DecoderGraph.Built broken = new DecoderGraph.Built(new byte[] {1, 2, 3}, graph.weights(), graph.top());
+        DecoderGraph.Built graph = DecoderGraph.build(checkpoint, DecoderGraph.Options.of(checkpoint, 32, false));
+        DecoderGraph.Built broken =
+                new DecoderGraph.Built(new byte[] {1, 2, 3}, graph.weights(), graph.top(), graph.adapters());
         long before = DeviceMemory.allocated();
         assertThatThrownBy(() -> new OnnxDecoder(checkpoint, 2, 2, 32, 1, broken))
                 .isInstanceOf(RuntimeException.class);

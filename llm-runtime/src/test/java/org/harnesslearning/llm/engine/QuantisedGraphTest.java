@@ -40,7 +40,8 @@ class QuantisedGraphTest {
 
     private static float[] logits(Path file, int[] tokens, boolean dequantise, boolean fine) {
         Checkpoint checkpoint = Checkpoint.open(file);
-        DecoderGraph.Built graph = DecoderGraph.build(checkpoint, 64, dequantise, fine);
+        DecoderGraph.Built graph = DecoderGraph.build(
+                checkpoint, DecoderGraph.Options.of(checkpoint, 64, dequantise).withFine(fine));
         try (OnnxDecoder decoder = new OnnxDecoder(checkpoint, 1, 1, 64, 1, graph)) {
             return decoder.extend(0, 0, tokens, Shaping.PLAIN).allLogits().get();
         }

@@ -13,6 +13,7 @@ import org.harnesslearning.llm.checkpoint.TinyCheckpoints;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Small random models of each family against Hugging Face Transformers. */
@@ -22,17 +23,21 @@ class TinyModelTest {
     private Path directory;
 
     @ParameterizedTest
-    @CsvSource({
-        "llama-untied, 1",
-        "llama-tied-llama3-rope, 1",
-        "qwen2-tied, 3",
-        "qwen2-untied, 1",
-        "qwen3-tied, 1",
-        "qwen3-untied, 2"
-    })
-    void logitsAndGreedyTokensEqualThoseOfTransformers(String name, int shards) throws IOException {
-        Path checkpoint = TinyCheckpoints.huggingFace(directory, name, shards);
-        JsonNode golden = Goldens.json("tiny").get(name);
+    @ValueSource(
+            strings = {
+                "llama-untied",
+                "llama-tied-llama3-rope",
+                "llama-linear-rope-biases",
+                "qwen2-tied",
+                "qwen2-untied",
+                "qwen3-tied",
+                "qwen3-untied"
+            })
+    void theSameModelsAsGgufFilesGiveTheSameLogits(String name) throws IOException {
+        assertLogits(TinyCheckpoints.gguf(directory, name), Goldens.json("tiny").get(name));
+    }
+
+    private static void assertLogits(Path checkpoint, JsonNode golden) {
         try (OnnxDecoder decoder = new OnnxDecoder(Checkpoint.open(checkpoint), 2, 1, 128, 1, false)) {
             for (JsonNode item : golden.get("cases")) {
                 int[] prompt = Goldens.ints(item.get("prompt"));
@@ -42,6 +47,22 @@ class TinyModelTest {
                         .isLessThan(1e-5);
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "llama-untied, 1",
+        "llama-tied-llama3-rope, 1",
+        "llama-linear-rope-biases, 2",
+        "qwen2-tied, 3",
+        "qwen2-untied, 1",
+        "qwen3-tied, 1",
+        "qwen3-untied, 2"
+    })
+    void logitsAndGreedyTokensEqualThoseOfTransformers(String name, int shards) throws IOException {
+        Path checkpoint = TinyCheckpoints.huggingFace(directory, name, shards);
+        JsonNode golden = Goldens.json("tiny").get(name);
+        assertLogits(checkpoint, golden);
         EngineOptions options = EngineOptions.defaults().withSlots(2).withThreads(1);
         try (LanguageModel model = LanguageModel.load(checkpoint, options)) {
             assertThat(model.card().architecture()).isEqualTo(name.split("-")[0]);

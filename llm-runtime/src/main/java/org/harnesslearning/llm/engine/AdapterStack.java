@@ -1,0 +1,150 @@
+package org.harnesslearning.llm.engine;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.onnxruntime.IoBinding;
+import org.bytedeco.onnxruntime.Value;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
+import org.harnesslearning.llm.graph.DecoderGraph;
+import org.harnesslearning.llm.graph.ElementType;
+
+/**
+ * The low-rank factors of all resident adapters, as inputs of the graph.
+ *
+ * <p>For each matrix there are two buffers, (slots · rank + 1, inputs) and (slots · rank + 1, outputs): an adapter owns
+ * {@code rank} rows of each, and the last row stays zero. A step binds the rows from the first to the last adapter in use,
+ * or the zero row where none is. Memory is taken up only once rows are written.
+ *
+ * <p>Used by the engine thread.
+ */
+final class AdapterStack implements AutoCloseable {
+
+    private final DeviceMemory memory;
+    private final List<DecoderGraph.AdapterInput> inputs;
+    private final int slots;
+    private final int rank;
+    private final int[] ranks;
+    private final List<MemorySegment> downs = new ArrayList<>();
+    private final List<MemorySegment> ups = new ArrayList<>();
+    private final MemorySegment mask;
+    private final Map<Range, List<Value>> bound = new HashMap<>();
+
+    /** Rows of the buffers; {@code slots · rank} is the zero row. */
+    record Range(int from, int to) {
+
+        int width() {
+            return to - from;
+        }
+    }
+
+    /**
+     * @param inputs the graph's
+     * @param slots adapters that can be resident
+     * @param rank most rows of one adapter
+     * @param batch most rows of one step
+     */
+    AdapterStack(List<DecoderGraph.AdapterInput> inputs, int slots, int rank, int batch, DeviceMemory memory) {
+        this.memory = memory;
+        this.inputs = inputs;
+        this.slots = slots;
+        this.rank = rank;
+        this.ranks = new int[slots];
+        int rows = slots * rank + 1;
+        for (DecoderGraph.AdapterInput input : inputs) {
+            downs.add(memory.allocate((long) Float.BYTES * rows * input.inputs()));
+            ups.add(memory.allocate((long) Float.BYTES * rows * input.outputs()));
+        }
+        this.mask = memory.allocate((long) batch * rows);
+    }
+
+    int slots() {
+        return slots;
+    }
+
+    /** Puts an adapter into an empty slot. */
+    void write(int slot, LoraAdapter adapter) {
+        ranks[slot] = adapter.rank();
+        for (int i = 0; i < inputs.size(); i++) {
+            LoraAdapter.Pair pair = adapter.pairs().get(inputs.get(i).matrix());
+            if (pair != null) {
+                rows(downs.get(i), slot, inputs.get(i).inputs(), pair.rank()).copyFrom(MemorySegment.ofArray(pair.a()));
+                rows(ups.get(i), slot, inputs.get(i).outputs(), pair.rank()).copyFrom(MemorySegment.ofArray(pair.b()));
+            }
+        }
+    }
+
+    /** Empties a slot. */
+    void clear(int slot) {
+        for (int i = 0; i < inputs.size(); i++) {
+            rows(downs.get(i), slot, inputs.get(i).inputs(), ranks[slot]).fill((byte) 0);
+            rows(ups.get(i), slot, inputs.get(i).outputs(), ranks[slot]).fill((byte) 0);
+        }
+        ranks[slot] = 0;
+        close(); // views of ranges that may not come again
+    }
+
+    private MemorySegment rows(MemorySegment buffer, int slot, int columns, int count) {
+        long row = (long) Float.BYTES * columns;
+        return buffer.asSlice(slot * rank * row, count * row);
+    }
+
+    /** The rows that a step needs whose rows use these slots; a negative slot stands for no adapter. */
+    Range range(int[] used) {
+        int first = Integer.MAX_VALUE;
+        int end = 0;
+        for (int slot : used) {
+            if (slot >= 0) {
+                first = Math.min(first, slot * rank);
+                end = Math.max(end, slot * rank + ranks[slot]);
+            }
+        }
+        return end == 0 ? new Range(slots * rank, slots * rank + 1) : new Range(first, end);
+    }
+
+    /** Binds the factors of some rows. */
+    void bind(IoBinding io, Range range) {
+        List<Value> values = bound.computeIfAbsent(range, this::values);
+        for (int i = 0; i < inputs.size(); i++) {
+            io.BindInput(inputs.get(i).a(), values.get(2 * i));
+            io.BindInput(inputs.get(i).b(), values.get(2 * i + 1));
+        }
+    }
+
+    private List<Value> values(Range range) {
+        List<Value> values = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            values.add(tensor(downs.get(i), range, inputs.get(i).inputs()));
+            values.add(tensor(ups.get(i), range, inputs.get(i).outputs()));
+        }
+        return values;
+    }
+
+    private Value tensor(MemorySegment buffer, Range range, int columns) {
+        long row = (long) Float.BYTES * columns;
+        return memory.tensor(
+                buffer.asSlice(range.from() * row, range.width() * row), ElementType.FLOAT, range.width(), columns);
+    }
+
+    /** The mask of a step, (rows of the batch, 1, width of the range); the caller closes it. */
+    Value mask(int[] used, Range range) {
+        for (int row = 0; row < used.length; row++) {
+            int first = used[row] * rank;
+            for (int i = 0; i < range.width(); i++) {
+                int at = range.from() + i - first;
+                boolean own = used[row] >= 0 && at >= 0 && at < rank;
+                mask.set(ValueLayout.JAVA_BYTE, (long) row * range.width() + i, (byte) (own ? 1 : 0));
+            }
+        }
+        return memory.tensor(mask, ElementType.BOOL, used.length, 1, range.width());
+    }
+
+    @Override
+    public void close() {
+        bound.values().forEach(values -> values.forEach(Value::close));
+        bound.clear();
+    }
+}
