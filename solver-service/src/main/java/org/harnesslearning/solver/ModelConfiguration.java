@@ -68,9 +68,7 @@ class ModelConfiguration {
                 .withSlots(engine.slots())
                 .withMaxSequence(engine.maxSequence())
                 .withMaxQueue(engine.maxQueue())
-                .withReusePrefixes(engine.reusePrefixes())
-                .withAdapters(
-                        settings.adapters().maxResident(), settings.adapters().maxRank());
+                .withReusePrefixes(engine.reusePrefixes());
         return new Checkpoints(engine.threads() > 0 ? options.withThreads(engine.threads()) : options);
     }
 

@@ -36,10 +36,10 @@ class ModelConfigurationTest {
                                 List.of(),
                                 true,
                                 null,
-                                new ModelSettings.AdapterSettings(null, 0, 64),
                                 List.of(),
                                 new ModelSettings.EngineSettings(8, 4096, 256, 0, true),
-                                Duration.ofSeconds(120))));
+                                Duration.ofSeconds(120),
+                                Duration.ofSeconds(45))));
     }
 
     @Test
@@ -48,9 +48,7 @@ class ModelConfigurationTest {
                         "solver.discover=false",
                         "solver.preload=a",
                         "solver.stall-timeout=5s",
-                        "solver.adapters.folder=" + folder,
-                        "solver.adapters.max-resident=2",
-                        "solver.adapters.max-rank=16",
+                        "solver.drain-timeout=6s",
                         "solver.defaults.slots=3",
                         "solver.defaults.max-sequence=99",
                         "solver.defaults.max-queue=7",
@@ -83,10 +81,10 @@ class ModelConfigurationTest {
                                             Duration.ofMillis(20))),
                                     false,
                                     folder,
-                                    new ModelSettings.AdapterSettings(folder, 2, 16),
                                     List.of("a"),
                                     new ModelSettings.EngineSettings(3, 99, 7, 1, false),
-                                    Duration.ofSeconds(5)));
+                                    Duration.ofSeconds(5),
+                                    Duration.ofSeconds(6)));
                     assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,");
                     assertThat(context.getBean(ModelRegistry.class)
                                     .get("far")

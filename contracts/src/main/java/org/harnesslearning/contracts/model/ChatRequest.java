@@ -34,8 +34,33 @@ public record ChatRequest(
         @Nullable Boolean returnTokenIds,
         @Nullable Boolean continueFinalMessage,
         @Nullable Map<String, String> metadata) {
-    /** One message; role is {@code system}, {@code user} or {@code assistant}. */
-    public record Message(String role, String content) {}
+    /**
+     * One message; role is {@code system}, {@code user} or {@code assistant}.
+     *
+     * @param toolCalls calls that a reply makes, where it was offered tools
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record Message(
+            String role, String content, @Nullable List<ToolCall> toolCalls) {
+        /** Plain text. */
+        public Message(String role, String content) {
+            this(role, content, null);
+        }
+    }
+
+    /**
+     * A call of a tool.
+     *
+     * @param type always {@code function}
+     */
+    public record ToolCall(String id, String type, Function function) {}
+
+    /**
+     * What is called.
+     *
+     * @param arguments a JSON object as text
+     */
+    public record Function(String name, String arguments) {}
 
     public ChatRequest {
         messages = List.copyOf(messages);

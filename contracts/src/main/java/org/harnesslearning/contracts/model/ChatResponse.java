@@ -23,7 +23,7 @@ public record ChatResponse(
     /**
      * One sampled reply.
      *
-     * @param finishReason {@code stop}, {@code length}, {@code cancelled} or {@code error}
+     * @param finishReason {@code stop}, {@code length}, {@code tool_calls}, {@code cancelled} or {@code error}
      * @param tokenIds sampled token ids, on request
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)

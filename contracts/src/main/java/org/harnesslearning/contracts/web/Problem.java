@@ -1,13 +1,18 @@
 package org.harnesslearning.contracts.web;
 
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.FieldError;
 import org.jspecify.annotations.Nullable;
 
-/** Body of every error: RFC 9457 problem details with the platform's stable {@code code}. */
+/**
+ * Body of every error: RFC 9457 problem details with the platform's stable {@code code}. Extension members of single
+ * services are ignored when it is read.
+ */
 @JsonInclude(JsonInclude.Include.NON_NULL)
+@JsonIgnoreProperties(ignoreUnknown = true)
 public record Problem(
         String type,
         String title,

@@ -95,9 +95,24 @@ public final class ChatEncoder implements AutoCloseable {
      * @throws ChatTemplateException when the template refuses the conversation
      */
     public int[] encode(List<ChatMessage> messages, List<Map<String, Object>> tools, boolean continueFinalMessage) {
+        return encode(messages, tools, !continueFinalMessage, continueFinalMessage);
+    }
+
+    /**
+     * The prompt of a conversation.
+     *
+     * @param addGenerationPrompt whether the opening of an assistant turn follows
+     * @param continueFinalMessage whether the last message is left open instead
+     * @throws ChatTemplateException when the template refuses the conversation
+     */
+    public int[] encode(
+            List<ChatMessage> messages,
+            List<Map<String, Object>> tools,
+            boolean addGenerationPrompt,
+            boolean continueFinalMessage) {
         char guard = template.unusedCharacter(messages, tools, 0);
         String rendered = template.render(
-                messages, tools, !continueFinalMessage, continueFinalMessage, text -> tokenizer.guard(text, guard));
+                messages, tools, addGenerationPrompt, continueFinalMessage, text -> tokenizer.guard(text, guard));
         return tokenizer.encodeGuarded(rendered, guard);
     }
 

@@ -4,17 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import org.harnesslearning.contracts.error.ErrorCode;
-import org.harnesslearning.contracts.error.FieldError;
-import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.llm.chat.ChatMessage;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
  * Body of {@code POST /v1/chat/completions}: the OpenAI fields that this server knows, and its extensions {@code top_k},
- * {@code repetition_penalty}, {@code seeds}, {@code return_token_ids} and {@code continue_final_message}. Other fields are
- * refused by name, so that no wish is silently ignored.
+ * {@code min_p}, {@code repetition_penalty}, {@code stop_token_ids}, {@code ignore_eos}, {@code seeds}, {@code
+ * return_token_ids} and {@code continue_final_message}. Other fields are refused by name, so that no wish is silently
+ * ignored.
  */
 record ChatBody(
         @Nullable String model,
@@ -24,6 +22,7 @@ record ChatBody(
         @Nullable Double temperature,
         @Nullable Double topP,
         @Nullable Integer topK,
+        @Nullable Double minP,
         @Nullable Double repetitionPenalty,
         @Nullable Double presencePenalty,
         @Nullable Double frequencyPenalty,
@@ -31,32 +30,30 @@ record ChatBody(
         @Nullable Long seed,
         @Nullable List<Long> seeds,
         @Nullable JsonNode stop,
+        @Nullable List<Integer> stopTokenIds,
+        @Nullable Boolean ignoreEos,
         @Nullable Boolean logprobs,
         @Nullable Integer topLogprobs,
         @Nullable Boolean stream,
         @Nullable StreamOptions streamOptions,
         @Nullable List<Map<String, Object>> tools,
+        @Nullable JsonNode toolChoice,
+        @Nullable Boolean parallelToolCalls,
         @Nullable ResponseFormat responseFormat,
         @Nullable String user,
         @Nullable Boolean returnTokenIds,
         @Nullable Boolean continueFinalMessage,
         @Nullable Map<String, String> metadata) {
-    private static final int MAX_CHOICES = 128;
-    private static final int MAX_STOPS = 16;
     private static final List<String> ROLES = List.of("system", "developer", "user", "assistant", "tool");
 
     /** Content is a string or a list of text parts. */
     record Message(
             @Nullable String role,
             @Nullable JsonNode content,
-            @Nullable String name,
             @Nullable List<Map<String, Object>> toolCalls,
             @Nullable String toolCallId) {}
 
-    record StreamOptions(
-            @Nullable Boolean includeUsage, @Nullable Boolean includeObfuscation) {}
-
-    record ResponseFormat(@Nullable String type) {}
+    record ResponseFormat(@Nullable String type, @Nullable JsonNode jsonSchema) {}
 
     boolean streams() {
         return Boolean.TRUE.equals(stream);
@@ -73,54 +70,78 @@ record ChatBody(
             faults.add("/model", "A model's name is needed");
         }
         List<ChatMessage> turns = turns(messages, "/messages", faults);
-        faults.within("/temperature", temperature, 0, 2);
-        if (topP != null && !(topP > 0 && topP <= 1)) {
-            faults.add("/top_p", "It must lie in (0, 1]");
-        }
-        faults.within("/top_k", topK, 0, Integer.MAX_VALUE);
-        if (repetitionPenalty != null && !(repetitionPenalty > 0 && repetitionPenalty <= 100)) {
-            faults.add("/repetition_penalty", "It must lie in (0, 100]");
-        }
-        faults.within("/presence_penalty", presencePenalty, 0, 0);
-        faults.within("/frequency_penalty", frequencyPenalty, 0, 0);
-        faults.within("/n", n, 1, MAX_CHOICES);
-        faults.within("/max_tokens", maxTokens, 1, Integer.MAX_VALUE);
         faults.within("/max_completion_tokens", maxCompletionTokens, 1, Integer.MAX_VALUE);
-        faults.within("/top_logprobs", topLogprobs, 0, 20);
+        if (maxTokens != null && maxCompletionTokens != null && !maxTokens.equals(maxCompletionTokens)) {
+            faults.add("/max_tokens", "It contradicts max_completion_tokens");
+        }
+        faults.within("/top_logprobs", topLogprobs, 0, DecodingFields.MAX_TOP_LOGPROBS);
         if (topLogprobs != null && topLogprobs > 0 && !Boolean.TRUE.equals(logprobs)) {
             faults.add("/top_logprobs", "It needs logprobs");
         }
-        int choices = n == null ? 1 : n;
-        if (seeds != null && (seeds.size() != choices || seeds.contains(null))) {
-            faults.add("/seeds", "It must hold one number for each of the %d choices".formatted(choices));
-        }
         if (responseFormat != null && !"text".equals(responseFormat.type())) {
-            faults.add("/response_format", "Only the type text is supported");
+            faults.add(
+                    "/response_format",
+                    "Only the type text is supported: replies are not constrained to JSON; ask for it in the prompt");
         }
-        List<String> stops = stops(faults);
+        StreamOptions.usage(streamOptions, stream, faults);
         boolean continues = Boolean.TRUE.equals(continueFinalMessage);
         if (continues && (turns.isEmpty() || !turns.getLast().role().equals("assistant"))) {
             faults.add("/continue_final_message", "The last message is not an assistant's");
         }
+        List<Map<String, Object>> offered = tools(tools, faults);
+        if (toolChoice != null && toolChoice.isString() && toolChoice.asString().equals("none")) {
+            offered = List.of();
+        } else if (toolChoice != null
+                && !toolChoice.isNull()
+                && !(toolChoice.isString() && toolChoice.asString().equals("auto"))) {
+            faults.add("/tool_choice", "Only auto and none are supported: replies are not constrained to calls");
+        }
+        if (Boolean.FALSE.equals(parallelToolCalls)) {
+            faults.add("/parallel_tool_calls", "The number of calls in a reply cannot be constrained");
+        }
+        Decoding decoding = new DecodingFields(
+                        maxTokens != null ? maxTokens : maxCompletionTokens,
+                        temperature,
+                        topP,
+                        topK,
+                        minP,
+                        repetitionPenalty,
+                        presencePenalty,
+                        frequencyPenalty,
+                        n,
+                        seed,
+                        seeds,
+                        stop,
+                        stopTokenIds,
+                        ignoreEos,
+                        returnTokenIds)
+                .checked(faults, Boolean.TRUE.equals(logprobs), topLogprobs == null ? 0 : topLogprobs);
         faults.throwIfAny();
         return new ChatCall(
                 Objects.requireNonNull(model),
                 turns,
-                tools == null ? List.of() : tools,
-                maxTokens != null ? maxTokens : maxCompletionTokens,
-                temperature == null ? 1 : temperature,
-                topP == null ? 1 : topP,
-                topK == null ? 0 : topK,
-                repetitionPenalty == null ? 1 : repetitionPenalty,
-                choices,
-                seed,
-                seeds == null ? List.of() : seeds,
-                stops,
-                Boolean.TRUE.equals(logprobs),
-                topLogprobs == null ? 0 : topLogprobs,
-                Boolean.TRUE.equals(returnTokenIds),
+                offered,
                 continues,
+                decoding,
                 metadata == null ? Map.of() : metadata);
+    }
+
+    /** The tools of a body. */
+    static List<Map<String, Object>> tools(@Nullable List<Map<String, Object>> tools, Faults faults) {
+        if (tools == null) {
+            return List.of();
+        }
+        for (int i = 0; i < tools.size(); i++) {
+            Map<String, Object> tool = tools.get(i);
+            if (tool == null
+                    || !"function".equals(tool.get("type"))
+                    || !(tool.get("function") instanceof Map<?, ?> function)
+                    || !(function.get("name") instanceof String)) {
+                faults.add("/tools/" + i, "It must have the type function and a function with a name");
+                return List.of();
+            }
+        }
+        return tools;
     }
 
     /** The conversation of a body. */
@@ -144,7 +165,8 @@ record ChatBody(
                 continue;
             }
             String role = message.role().equals("developer") ? "system" : message.role();
-            turns.add(new ChatMessage(role, content, calls, message.toolCallId()));
+            turns.add(new ChatMessage(
+                    role, content, calls.stream().map(ToolCalls::forTemplate).toList(), message.toolCallId()));
         }
         return turns;
     }
@@ -169,41 +191,5 @@ record ChatBody(
             faults.add(at, "It must be a text or a list of text parts");
         }
         return text.toString();
-    }
-
-    private List<String> stops(Faults faults) {
-        List<String> stops = new ArrayList<>();
-        if (stop != null && stop.isString()) {
-            stops.add(stop.asString());
-        } else if (stop != null && stop.isArray()) {
-            stop.forEach(entry -> stops.add(entry.isString() ? entry.asString() : ""));
-        } else if (stop != null && !stop.isNull()) {
-            faults.add("/stop", "It must be a text or a list of texts");
-        }
-        if (stops.size() > MAX_STOPS || stops.stream().anyMatch(String::isEmpty)) {
-            faults.add("/stop", "At most " + MAX_STOPS + " texts that are not empty are allowed");
-        }
-        return stops;
-    }
-
-    /** Collects the faults of a body. */
-    static final class Faults {
-        private final List<FieldError> found = new ArrayList<>();
-
-        void add(String pointer, String detail) {
-            found.add(new FieldError(pointer, ErrorCode.INVALID_FIELD, detail));
-        }
-
-        void within(String pointer, @Nullable Number value, double least, double most) {
-            if (value != null && !(value.doubleValue() >= least && value.doubleValue() <= most)) {
-                add(pointer, "It must lie in %.0f..%.0f".formatted(least, most));
-            }
-        }
-
-        void throwIfAny() {
-            if (!found.isEmpty()) {
-                throw PlatformException.fields(found);
-            }
-        }
     }
 }

@@ -15,13 +15,18 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class InferenceConfiguration {
     @Bean
-    InferenceMetrics inferenceMetrics(MeterRegistry meters, ModelRegistry registry) {
-        return new InferenceMetrics(meters, registry);
+    InferenceMetrics inferenceMetrics(MeterRegistry meters, ModelRegistry registry, ModelSettings settings) {
+        return new InferenceMetrics(meters, registry, settings.defaults());
     }
 
     @Bean
     EngineHealth engineHealthIndicator(ModelRegistry registry, ModelSettings settings) {
         return new EngineHealth(registry, settings.stallTimeout());
+    }
+
+    @Bean
+    RunningCalls runningCalls(ModelSettings settings) {
+        return new RunningCalls(settings.drainTimeout());
     }
 
     @Bean

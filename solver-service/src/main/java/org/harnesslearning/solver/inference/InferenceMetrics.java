@@ -7,9 +7,21 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.harnesslearning.contracts.error.ErrorType;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.llm.EngineStatistics;
+import org.jspecify.annotations.Nullable;
 
 /** Meters of the endpoint; names and bucket edges follow those of vLLM, under {@code solver.}. */
 class InferenceMetrics {
@@ -24,80 +36,139 @@ class InferenceMetrics {
     };
     private static final double[] TOKENS = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000};
     private static final double[] CHOICES = {1, 2, 5, 10, 20};
+    private static final double[] TURN = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 
     private final MeterRegistry meters;
+    private final Map<String, AtomicInteger> inFlight = new ConcurrentHashMap<>();
 
-    InferenceMetrics(MeterRegistry meters, ModelRegistry registry) {
+    /** Models with the same engine have its meters once, under the name that comes first. */
+    InferenceMetrics(MeterRegistry meters, ModelRegistry registry, ModelSettings.EngineSettings settings) {
         this.meters = meters;
-        gauge("solver.requests.running", registry, EngineStatistics::running);
-        gauge("solver.requests.waiting", registry, EngineStatistics::waiting);
+        Set<Object> engines = Collections.newSetFromMap(new IdentityHashMap<>());
         for (ModelBackend backend : registry.all()) {
-            Gauge.builder("solver.kv.cache.usage.perc", backend, b -> of(b, EngineStatistics::kvCacheUsage))
-                    .tag("model", nameOf(backend))
-                    .register(meters);
+            Object engine = backend.engine();
+            if (engine == null) {
+                AtomicInteger running = inFlight.computeIfAbsent(backend.name(), name -> new AtomicInteger());
+                Gauge.builder("solver.requests.running", running, AtomicInteger::get)
+                        .tag("model", backend.name())
+                        .register(meters);
+            } else if (engines.add(engine)) {
+                engineMeters(backend, settings);
+            }
         }
-        counter("solver.prefix.cache.queries", registry, EngineStatistics::promptTokens);
-        counter("solver.prefix.cache.hits", registry, EngineStatistics::cachedPromptTokens);
     }
 
-    /** A call has been answered. */
-    void answered(ChatCall call, ChatResponse response, Duration took) {
-        String model = call.model();
-        meters.counter("solver.prompt.tokens", "model", model)
-                .increment(response.usage().promptTokens());
-        meters.counter("solver.generation.tokens", "model", model)
-                .increment(response.usage().completionTokens());
-        for (ChatResponse.Choice choice : response.choices()) {
-            meters.counter("solver.request.success", "model", model, "finished_reason", choice.finishReason())
-                    .increment();
+    private void engineMeters(ModelBackend backend, ModelSettings.EngineSettings settings) {
+        gauge("solver.requests.running", backend, EngineStatistics::running);
+        gauge("solver.requests.waiting", backend, EngineStatistics::waiting);
+        gauge("solver.slots", backend, EngineStatistics::slots);
+        gauge("solver.kv.cache.usage.perc", backend, EngineStatistics::kvCacheUsage);
+        Gauge.builder("solver.cache.config.info", () -> 1)
+                .tag("model", backend.name())
+                .tag("slots", Integer.toString(settings.slots()))
+                .tag("max_sequence", Integer.toString(settings.maxSequence()))
+                .tag("enable_prefix_caching", Boolean.toString(settings.reusePrefixes()))
+                .register(meters);
+        counter("solver.prefix.cache.queries", backend, EngineStatistics::promptTokens);
+        counter("solver.prefix.cache.hits", backend, EngineStatistics::cachedPromptTokens);
+        counter("solver.failed.steps", backend, EngineStatistics::failedSteps);
+        DistributionSummary turns = summary("solver.iteration.tokens", backend.name(), TURN);
+        backend.observeTurns(turns::record);
+    }
+
+    /** What an answer says about itself. */
+    record Facts(ChatResponse.Usage usage, ChatResponse.@Nullable Timings timings, List<String> reasons) {
+        static Facts of(ChatResponse answer) {
+            return new Facts(
+                    answer.usage(),
+                    answer.timings(),
+                    answer.choices().stream()
+                            .map(ChatResponse.Choice::finishReason)
+                            .toList());
         }
+
+        static Facts of(TextCompletion answer) {
+            return new Facts(
+                    answer.usage(),
+                    answer.timings(),
+                    answer.choices().stream()
+                            .map(TextCompletion.Choice::finishReason)
+                            .toList());
+        }
+    }
+
+    /** Runs a call and counts it. */
+    <R> R measured(ModelBackend backend, Decoding decoding, Supplier<R> call, Function<R, Facts> facts) {
+        AtomicInteger running = inFlight.get(backend.name());
+        long start = System.nanoTime();
+        if (running != null) {
+            running.incrementAndGet();
+        }
+        try {
+            R answer = call.get();
+            answered(backend.name(), decoding, facts.apply(answer), Duration.ofNanos(System.nanoTime() - start));
+            return answer;
+        } catch (PlatformException e) {
+            if (e.code().type() != ErrorType.USER) {
+                finished(backend.name(), "error");
+            }
+            throw e;
+        } finally {
+            if (running != null) {
+                running.decrementAndGet();
+            }
+        }
+    }
+
+    private void answered(String model, Decoding decoding, Facts facts, Duration took) {
+        ChatResponse.Usage usage = facts.usage();
+        meters.counter("solver.prompt.tokens", "model", model).increment(usage.promptTokens());
+        meters.counter("solver.generation.tokens", "model", model).increment(usage.completionTokens());
+        facts.reasons().forEach(reason -> finished(model, reason));
         timer("solver.e2e.request.latency", model, LATENCY).record(took);
-        ChatResponse.Timings timings = response.timings();
+        ChatResponse.Timings timings = facts.timings();
         if (timings != null) {
             Duration queue = milliseconds(timings.queueTimeMs());
             Duration first = milliseconds(timings.timeToFirstTokenMs());
             Duration decode = milliseconds(timings.generationTimeMs());
             timer("solver.time.to.first.token", model, FIRST_TOKEN).record(first);
-            timer("solver.time.per.output.token", model, PER_TOKEN).record(milliseconds(timings.meanItlMs()));
+            if (timings.meanItlMs() > 0) {
+                timer("solver.time.per.output.token", model, PER_TOKEN).record(milliseconds(timings.meanItlMs()));
+            }
             timer("solver.request.queue.time", model, LATENCY).record(queue);
             timer("solver.request.prefill.time", model, LATENCY).record(first.minus(queue));
             timer("solver.request.decode.time", model, LATENCY).record(decode);
             timer("solver.request.inference.time", model, LATENCY)
                     .record(first.minus(queue).plus(decode));
         }
-        summary("solver.request.prompt.tokens", model, TOKENS)
-                .record(response.usage().promptTokens());
-        summary("solver.request.generation.tokens", model, TOKENS)
-                .record(response.usage().completionTokens());
-        summary("solver.request.params.n", model, CHOICES).record(call.n());
-        if (call.maxTokens() != null) {
-            summary("solver.request.params.max.tokens", model, TOKENS).record(call.maxTokens());
+        summary("solver.request.prompt.tokens", model, TOKENS).record(usage.promptTokens());
+        summary("solver.request.generation.tokens", model, TOKENS).record(usage.completionTokens());
+        summary("solver.request.params.n", model, CHOICES).record(decoding.n());
+        if (decoding.maxTokens() != null) {
+            summary("solver.request.params.max.tokens", model, TOKENS).record(decoding.maxTokens());
         }
     }
 
-    private void gauge(String name, ModelRegistry registry, ToDoubleFunction<EngineStatistics> value) {
-        for (ModelBackend backend : registry.all()) {
-            Gauge.builder(name, backend, b -> of(b, value))
-                    .tag("model", nameOf(backend))
-                    .register(meters);
-        }
+    private void finished(String model, String reason) {
+        meters.counter("solver.request.success", "model", model, "finished_reason", reason)
+                .increment();
     }
 
-    private void counter(String name, ModelRegistry registry, ToDoubleFunction<EngineStatistics> value) {
-        for (ModelBackend backend : registry.all()) {
-            FunctionCounter.builder(name, backend, b -> of(b, value))
-                    .tag("model", nameOf(backend))
-                    .register(meters);
-        }
+    private void gauge(String name, ModelBackend backend, ToDoubleFunction<EngineStatistics> value) {
+        Gauge.builder(name, backend, b -> of(b, value))
+                .tag("model", backend.name())
+                .register(meters);
+    }
+
+    private void counter(String name, ModelBackend backend, ToDoubleFunction<EngineStatistics> value) {
+        FunctionCounter.builder(name, backend, b -> of(b, value))
+                .tag("model", backend.name())
+                .register(meters);
     }
 
     private static double of(ModelBackend backend, ToDoubleFunction<EngineStatistics> value) {
         EngineStatistics statistics = backend.statistics();
         return statistics == null ? 0 : value.applyAsDouble(statistics);
-    }
-
-    private static String nameOf(ModelBackend backend) {
-        return backend.name();
     }
 
     private Timer timer(String name, String model, double[] seconds) {

@@ -1,14 +1,12 @@
 package org.harnesslearning.solver.inference;
 
 import java.util.List;
+import java.util.function.IntConsumer;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.contracts.model.ModelInfo;
-import org.harnesslearning.contracts.model.TokenizeResponse;
 import org.harnesslearning.llm.EngineStatistics;
-import org.harnesslearning.llm.chat.ChatMessage;
-import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.jspecify.annotations.Nullable;
 
 /** One model name's back-end. All methods may be called from any thread; errors are {@link PlatformException}s. */
@@ -22,52 +20,40 @@ public interface ModelBackend {
     /**
      * Samples the replies of a call; blocks.
      *
-     * @param sink sees the text as it grows, where the call asks for that
+     * @param sink sees the replies as they grow, where the call asks for that
      * @param cancellation ends the call early
      */
     ChatResponse chat(ChatCall call, DeltaSink sink, Cancellation cancellation);
 
+    /** Continues a text or tokens; as {@link #chat}. */
+    default TextCompletion complete(CompletionCall call, DeltaSink sink, Cancellation cancellation) {
+        throw unsupported("continue texts");
+    }
+
     /** Does what a first call would have to wait for. */
     default void warmUp() {}
 
-    /** Load and counters of a loaded local model; null for others. Names with the same model share the object. */
+    /** What runs this name's calls in this process: names with the same engine share the object; null for none. */
+    default @Nullable Object engine() {
+        return null;
+    }
+
+    /** Load and counters of a loaded local model; null for others. */
     default @Nullable EngineStatistics statistics() {
         return null;
     }
 
-    /** Token ids of a plain text. */
-    default TokenizeResponse tokenize(String text) {
-        throw unsupported("tokenize");
-    }
+    /** Shows, from now on, how many tokens each turn of the engine processes; called on the engine's thread. */
+    default void observeTurns(IntConsumer observer) {}
 
-    /** Token ids of a conversation with the opening of a reply. */
-    default TokenizeResponse tokenize(List<ChatMessage> messages) {
+    /** A prompt in tokens. */
+    default Tokenized tokenize(Prompt prompt) {
         throw unsupported("tokenize");
     }
 
     /** The text of token ids. */
-    default String detokenize(int[] tokens) {
+    default String detokenize(List<Integer> tokens) {
         throw unsupported("detokenize");
-    }
-
-    /** Whether {@link #load} may succeed. */
-    default boolean takesAdapters() {
-        return false;
-    }
-
-    /**
-     * Makes an adapter resident and answers the model that it makes; the same name and content again change nothing.
-     *
-     * @throws PlatformException with {@code INVALID_STATE} if the name is taken by other content or there is no room,
-     *     {@code INVALID_FIELD} if the adapter does not suit this model
-     */
-    default ModelBackend load(String adapterName, LoraAdapter adapter) {
-        throw unsupported("take adapters");
-    }
-
-    /** Of a model that an adapter makes: gives up the adapter, and returns once the calls that use it have ended. */
-    default void unload() {
-        throw unsupported("be unloaded");
     }
 
     private PlatformException unsupported(String what) {

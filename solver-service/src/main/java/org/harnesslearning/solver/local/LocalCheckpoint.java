@@ -2,8 +2,12 @@ package org.harnesslearning.solver.local;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntConsumer;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.llm.EngineOptions;
@@ -11,11 +15,9 @@ import org.harnesslearning.llm.EngineStatistics;
 import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.chat.ChatEncoder;
-import org.harnesslearning.llm.chat.ChatTemplateException;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
 import org.harnesslearning.llm.checkpoint.Gguf;
-import org.harnesslearning.llm.tokenizer.TokenizerException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,17 +25,23 @@ import org.slf4j.LoggerFactory;
 /**
  * One checkpoint, loaded at most once and on first use, however many names it is served under. Thread-safe.
  *
- * <p>States: new → loaded → closed, new → closed. A failed load leaves it new: the next call tries again.
+ * <p>States: new → loaded → closed, new → closed. A failed load leaves it new; for {@value #RETRY_SECONDS} seconds its
+ * reason is what calls are told, then the next call tries again.
  */
 public final class LocalCheckpoint implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalCheckpoint.class);
+
+    private static final int RETRY_SECONDS = 30;
 
     private final Path path;
     private final EngineOptions options;
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable LoadedModel loaded;
     private volatile @Nullable Facts facts;
+    private final List<IntConsumer> turnObservers = new CopyOnWriteArrayList<>();
     private boolean closed;
+    private @Nullable PlatformException failure;
+    private long failedAt;
 
     /** What identifies the model; read from the file without loading it. */
     record Facts(String weightsHash, String numberType, int contextLength) {}
@@ -70,10 +78,6 @@ public final class LocalCheckpoint implements AutoCloseable {
         return Math.min(options.maxSequence(), facts().contextLength());
     }
 
-    boolean takesAdapters() {
-        return options.maxAdapters() > 0;
-    }
-
     /** The model, loaded now if need be. */
     LoadedModel get() {
         LoadedModel present = loaded;
@@ -89,24 +93,49 @@ public final class LocalCheckpoint implements AutoCloseable {
             if (closed) {
                 throw new PlatformException(ErrorCode.DRAINING, "The model has been closed");
             }
-            ChatEncoder encoder = encoder();
-            try {
-                LoadedModel fresh = new LoadedModel(LanguageModel.load(path, options), encoder);
-                var card = fresh.engine().card();
-                facts = new Facts(card.weightsHash(), card.numberType(), card.contextLength());
-                loaded = fresh;
-                return fresh;
-            } catch (RuntimeException e) {
-                encoder.close();
-                throw e;
+            if (failure != null && System.nanoTime() - failedAt < TimeUnit.SECONDS.toNanos(RETRY_SECONDS)) {
+                throw failure;
             }
-        } catch (CheckpointException | TokenizerException | ChatTemplateException e) {
-            LOG.error("{} cannot be loaded", path, e);
-            throw new PlatformException(
-                    ErrorCode.SOLVER_UNAVAILABLE, "The model cannot be loaded: " + e.getMessage(), e);
+            LoadedModel fresh = load();
+            var card = fresh.engine().card();
+            facts = new Facts(card.weightsHash(), card.numberType(), card.contextLength());
+            loaded = fresh;
+            failure = null;
+            return fresh;
         } finally {
             lock.unlock();
         }
+    }
+
+    private LoadedModel load() {
+        try {
+            ChatEncoder encoder = encoder();
+            try {
+                return new LoadedModel(LanguageModel.load(path, options, this::turn), encoder);
+            } catch (RuntimeException | Error e) {
+                encoder.close();
+                throw e;
+            }
+        } catch (RuntimeException | OutOfMemoryError | LinkageError e) {
+            LOG.error("{} cannot be loaded", path, e);
+            failedAt = System.nanoTime();
+            failure = new PlatformException(
+                    ErrorCode.SOLVER_UNAVAILABLE,
+                    "The model cannot be loaded: " + e.getMessage(),
+                    List.of(),
+                    RETRY_SECONDS,
+                    e);
+            throw failure;
+        }
+    }
+
+    private void turn(int tokens) {
+        turnObservers.forEach(observer -> observer.accept(tokens));
+    }
+
+    /** Shows how many tokens each turn of the engine processes, from the next on. */
+    void observeTurns(IntConsumer observer) {
+        turnObservers.add(observer);
     }
 
     /** Loads the model and makes one token with it. */

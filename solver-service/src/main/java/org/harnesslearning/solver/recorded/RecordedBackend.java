@@ -19,6 +19,7 @@ import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.solver.inference.Cancellation;
 import org.harnesslearning.solver.inference.ChatCall;
+import org.harnesslearning.solver.inference.Delta;
 import org.harnesslearning.solver.inference.DeltaSink;
 import org.harnesslearning.solver.inference.ModelBackend;
 import org.jspecify.annotations.Nullable;
@@ -108,11 +109,12 @@ public final class RecordedBackend implements ModelBackend {
     public ChatResponse chat(ChatCall call, DeltaSink sink, Cancellation cancellation) {
         String positions = call.metadata().getOrDefault("positions", "");
         List<String> wanted = List.of(positions.split(",", -1));
-        if (positions.isBlank() || wanted.size() != call.n()) {
+        if (positions.isBlank() || wanted.size() != call.decoding().n()) {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD,
                     "/metadata/positions",
-                    "A recorded model needs one position for each of the %d choices".formatted(call.n()));
+                    "A recorded model needs one position for each of the %d choices"
+                            .formatted(call.decoding().n()));
         }
         pause();
         List<ChatResponse.Choice> choices = new ArrayList<>();
@@ -134,7 +136,7 @@ public final class RecordedBackend implements ModelBackend {
             completion +=
                     reply.completionTokens() == null ? (reply.reply().length() + 3) / 4 : reply.completionTokens();
             String reason = reply.finishReason() == null ? "stop" : reply.finishReason();
-            sink.accept(i, reply.reply());
+            sink.accept(new Delta(i, reply.reply(), List.of()));
             choices.add(new ChatResponse.Choice(
                     i, new ChatRequest.Message("assistant", reply.reply()), reason, null, null));
         }

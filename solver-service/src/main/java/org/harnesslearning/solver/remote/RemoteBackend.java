@@ -6,6 +6,7 @@ import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -19,6 +20,7 @@ import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.llm.chat.ChatMessage;
 import org.harnesslearning.solver.inference.Cancellation;
 import org.harnesslearning.solver.inference.ChatCall;
+import org.harnesslearning.solver.inference.Delta;
 import org.harnesslearning.solver.inference.DeltaSink;
 import org.harnesslearning.solver.inference.ModelBackend;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +34,8 @@ import org.springframework.ai.openai.OpenAiChatModel;
 import org.springframework.ai.openai.OpenAiChatOptions;
 
 /**
- * A model behind any OpenAI-compatible endpoint. Temperature, top_p, max_tokens, stop, seed and n are sent as asked; where
+ * A model behind any OpenAI-compatible endpoint. Temperature, top_p, max_tokens, stop, seed, n, the presence and frequency
+ * penalties and, as extensions, top_k and min_p are sent as asked; what cannot be passed on is refused; where
  * the endpoint answers fewer choices than n, the rest is asked for again. Failures that may pass (429, 5xx, a lost
  * connection) are repeated with growing pauses, a bounded number of times. Token ids are not to be had.
  */
@@ -100,7 +103,7 @@ public final class RemoteBackend implements ModelBackend {
         int prompt = 0;
         int completion = 0;
         long start = System.nanoTime();
-        while (choices.size() < call.n()) {
+        while (choices.size() < call.decoding().n()) {
             if (cancellation.isCancelled()) {
                 throw new PlatformException(ErrorCode.SOLVER_UNAVAILABLE, "The call was cancelled");
             }
@@ -111,11 +114,11 @@ public final class RemoteBackend implements ModelBackend {
                         ErrorCode.SOLVER_UNAVAILABLE, "The endpoint of '" + name + "' answered without any choice");
             }
             for (Generation generation : generations) {
-                if (choices.size() < call.n()) {
+                if (choices.size() < call.decoding().n()) {
                     String text = generation.getOutput().getText();
                     String reason = generation.getMetadata().getFinishReason();
                     String content = text == null ? "" : text;
-                    sink.accept(choices.size(), content);
+                    sink.accept(new Delta(choices.size(), content, List.of()));
                     choices.add(new ChatResponse.Choice(
                             choices.size(),
                             new ChatRequest.Message("assistant", content),
@@ -145,23 +148,37 @@ public final class RemoteBackend implements ModelBackend {
             List<Message> messages, ChatCall call, int done, Cancellation cancellation) {
         OpenAiChatOptions.Builder options = OpenAiChatOptions.builder();
         options.model(upstreamModel);
-        options.temperature(call.temperature());
-        options.topP(call.topP());
-        options.n(call.n() - done);
-        if (call.maxTokens() != null) {
-            options.maxTokens(call.maxTokens());
+        options.temperature(call.decoding().temperature());
+        options.topP(call.decoding().topP());
+        options.n(call.decoding().n() - done);
+        if (call.decoding().maxTokens() != null) {
+            options.maxTokens(call.decoding().maxTokens());
         }
-        if (!call.stop().isEmpty()) {
-            options.stop(call.stop());
+        if (!call.decoding().stop().isEmpty()) {
+            options.stop(call.decoding().stop());
         }
-        Long seed =
-                call.seeds().isEmpty() ? call.seed() : Long.valueOf(call.seeds().get(done));
+        Long seed = call.decoding().seeds().isEmpty()
+                ? call.decoding().seed()
+                : Long.valueOf(call.decoding().seeds().get(done));
         if (seed != null) {
             // The client knows 32-bit seeds only; equal seeds stay equal.
-            options.seed((int) (seed + (call.seeds().isEmpty() ? done : 0)));
+            options.seed((int) (seed + (call.decoding().seeds().isEmpty() ? done : 0)));
         }
-        if (call.topK() > 0) {
-            options.extraBody(Map.of("top_k", call.topK()));
+        if (call.decoding().presencePenalty() != 0) {
+            options.presencePenalty(call.decoding().presencePenalty());
+        }
+        if (call.decoding().frequencyPenalty() != 0) {
+            options.frequencyPenalty(call.decoding().frequencyPenalty());
+        }
+        Map<String, Object> extensions = new LinkedHashMap<>();
+        if (call.decoding().topK() > 0) {
+            extensions.put("top_k", call.decoding().topK());
+        }
+        if (call.decoding().minP() > 0) {
+            extensions.put("min_p", call.decoding().minP());
+        }
+        if (!extensions.isEmpty()) {
+            options.extraBody(extensions);
         }
         Interruption interruption = new Interruption(Thread.currentThread());
         cancellation.onCancel(interruption::fire);
@@ -198,7 +215,7 @@ public final class RemoteBackend implements ModelBackend {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD, "/continue_final_message", "Only local models can continue a message");
         }
-        if (call.logprobs()) {
+        if (call.decoding().logprobs()) {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD, "/logprobs", "Only local models return log-probabilities");
         }
@@ -206,9 +223,17 @@ public final class RemoteBackend implements ModelBackend {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD, "/tools", "Tools are not passed on to remote models");
         }
-        if (call.repetitionPenalty() != 1) {
+        if (call.decoding().repetitionPenalty() != 1) {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD, "/repetition_penalty", "Only local models know a repetition penalty");
+        }
+        if (!call.decoding().stopTokens().isEmpty()) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD, "/stop_token_ids", "Only local models stop at token ids");
+        }
+        if (call.decoding().ignoreEos()) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD, "/ignore_eos", "Only local models go on after their end token");
         }
     }
 

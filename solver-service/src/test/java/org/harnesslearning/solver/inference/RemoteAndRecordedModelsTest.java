@@ -317,13 +317,13 @@ class RemoteAndRecordedModelsTest {
                 .isEqualTo(200);
         assertThat(server.send(HttpRequest.newBuilder(server.base().resolve("/metrics")))
                         .body())
-                .contains("solver_requests_running", "solver_requests_waiting");
+                .contains("solver_requests_running{model=\"far\"} 0.0", "solver_requests_running{model=\"tape\"} 0.0");
     }
 
     @Test
     @Order(Integer.MAX_VALUE)
     void a_draining_service_refuses_new_calls() {
-        server.context.getBean(Draining.class).begin();
+        server.context.getBean(RunningCalls.class).stop();
         HttpResponse<String> refused = ask();
         assertThat(refused.statusCode()).isEqualTo(503);
         assertThat(refused.headers().firstValue("Retry-After")).isPresent();
