@@ -56,8 +56,8 @@ public interface LanguageModel extends AutoCloseable {
      * Makes an adapter resident under a name, while other requests go on. One that is resident with the same name and
      * content is left as it is.
      *
-     * @throws CheckpointException if the adapter was made for another base
-     * @throws AdapterException if adapters are switched off, the rank is too high, the name is taken or no slot is free
+     * @throws CheckpointException if the adapter was made for another base, or its rank is too high
+     * @throws AdapterException if adapters are switched off, the name is taken or no slot is free
      * @throws ModelClosedException if the model is closed
      */
     AdapterCard loadAdapter(String name, LoraAdapter adapter);

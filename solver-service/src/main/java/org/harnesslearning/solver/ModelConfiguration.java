@@ -68,7 +68,9 @@ class ModelConfiguration {
                 .withSlots(engine.slots())
                 .withMaxSequence(engine.maxSequence())
                 .withMaxQueue(engine.maxQueue())
-                .withReusePrefixes(engine.reusePrefixes());
+                .withReusePrefixes(engine.reusePrefixes())
+                .withAdapters(
+                        settings.adapters().maxResident(), settings.adapters().maxRank());
         return new Checkpoints(engine.threads() > 0 ? options.withThreads(engine.threads()) : options);
     }
 

@@ -11,9 +11,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param identity hash of all that changes this model's replies but the decoding settings: weights, adapter and number
  *     type of a local model; base URL and upstream model of a remote one; the file of a recorded one
- * @param weightsHash hash of the checkpoint file, local models only
+ * @param weightsHash hash of the checkpoint file, with an adapter {@code <hash of the file>+<hash of the adapter>}; local
+ *     models only
  * @param numberType such as {@code q4_k_m} or {@code fp32}, local models only
  * @param maxModelLen most tokens of prompt and reply together
+ * @param parent the model that an adapter adapts, adapters only
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 @JsonIgnoreProperties(ignoreUnknown = true)
@@ -26,7 +28,22 @@ public record ModelInfo(
         String identity,
         @Nullable String weightsHash,
         @Nullable String numberType,
-        @Nullable Integer maxModelLen) {
+        @Nullable Integer maxModelLen,
+        @Nullable String parent) {
+    /** A model without adapter. */
+    public ModelInfo(
+            String id,
+            String object,
+            long created,
+            String ownedBy,
+            Kind kind,
+            String identity,
+            @Nullable String weightsHash,
+            @Nullable String numberType,
+            @Nullable Integer maxModelLen) {
+        this(id, object, created, ownedBy, kind, identity, weightsHash, numberType, maxModelLen, null);
+    }
+
     /** Where replies come from. */
     public enum Kind {
         LOCAL,

@@ -132,6 +132,17 @@ public final class LoraAdapter {
     }
 
     /**
+     * Checks the adapter's rank.
+     *
+     * @throws CheckpointException if it is higher than {@code most}
+     */
+    public void checkRank(int most) {
+        if (rank() > most) {
+            throw new CheckpointException(path, "has rank " + rank() + ", at most " + most + " is allowed");
+        }
+    }
+
+    /**
      * Checks that the adapter names no other base than this.
      *
      * @param baseWeights the base's hash

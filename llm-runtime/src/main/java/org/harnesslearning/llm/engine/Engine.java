@@ -160,10 +160,7 @@ final class Engine implements LanguageModel {
         if (options.maxAdapters() == 0) {
             throw new AdapterException("this model was loaded without room for adapters (maxAdapters is 0)");
         }
-        if (adapter.rank() > options.maxAdapterRank()) {
-            throw new AdapterException("the adapter's rank is " + adapter.rank() + ", at most "
-                    + options.maxAdapterRank() + " is allowed");
-        }
+        adapter.checkRank(options.maxAdapterRank());
         adapter.checkBase(card.weightsHash());
         decoder.checkAdapter(adapter);
         Adapters.Resident resident = adapters.reserve(name, adapter);

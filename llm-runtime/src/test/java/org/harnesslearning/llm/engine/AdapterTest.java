@@ -295,8 +295,8 @@ class AdapterTest {
         LanguageModel model = load(OPTIONS.withAdapters(2, 4));
         try (model) {
             assertThatThrownBy(() -> model.loadAdapter("x", adapter("llama-rank-stabilised")))
-                    .isInstanceOf(AdapterException.class)
-                    .hasMessageContaining("rank is 8, at most 4");
+                    .isInstanceOf(CheckpointException.class)
+                    .hasMessageContaining("has rank 8, at most 4");
             assertThatThrownBy(() -> model.loadAdapter("x", adapter("qwen2-all")))
                     .isInstanceOf(CheckpointException.class)
                     .hasMessageContaining("is for a base whose blk.0.attn_k is (32, 64), this one's is (32, 32)");

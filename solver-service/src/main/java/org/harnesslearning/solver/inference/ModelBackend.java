@@ -7,6 +7,7 @@ import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.llm.EngineStatistics;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.jspecify.annotations.Nullable;
 
 /** One model name's back-end. All methods may be called from any thread; errors are {@link PlatformException}s. */
@@ -54,6 +55,26 @@ public interface ModelBackend {
     /** The text of token ids. */
     default String detokenize(List<Integer> tokens) {
         throw unsupported("detokenize");
+    }
+
+    /** Whether {@link #load} may succeed. */
+    default boolean takesAdapters() {
+        return false;
+    }
+
+    /**
+     * Makes an adapter resident and answers the model that it makes; the same name and content again change nothing.
+     *
+     * @throws PlatformException with {@code INVALID_STATE} if the name is taken by other content or there is no room,
+     *     {@code INVALID_FIELD} if the adapter does not suit this model
+     */
+    default ModelBackend load(String adapterName, LoraAdapter adapter) {
+        throw unsupported("take adapters");
+    }
+
+    /** Of a model that an adapter makes: gives up the adapter, and returns once the calls that use it have ended. */
+    default void unload() {
+        throw unsupported("be unloaded");
     }
 
     private PlatformException unsupported(String what) {

@@ -1,15 +1,24 @@
 package org.harnesslearning.solver.inference;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
+import org.jspecify.annotations.Nullable;
 
-/** All models of the endpoint by name. Immutable. */
+/** All models of the endpoint by name: the configured ones, and those that loaded adapters make. Thread-safe. */
 public final class ModelRegistry {
     private final Map<String, ModelBackend> backends;
+    private final ReentrantLock loading = new ReentrantLock();
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** Replaced on each change. */
+    private volatile Map<String, ModelBackend> adapters = Map.of();
 
     public ModelRegistry(Map<String, ModelBackend> backends) {
         this.backends = new LinkedHashMap<>(backends);
@@ -23,16 +32,74 @@ public final class ModelRegistry {
     public ModelBackend get(String name) {
         ModelBackend backend = backends.get(name);
         if (backend == null) {
+            backend = adapters.get(name);
+        }
+        if (backend == null) {
+            List<String> known = new ArrayList<>(backends.keySet());
+            known.addAll(adapters.keySet());
             throw PlatformException.field(
                     ErrorCode.UNKNOWN_MODEL,
                     "/model",
-                    "No model '%s'; known: %s".formatted(name, String.join(", ", backends.keySet())));
+                    "No model '%s'; known: %s".formatted(name, String.join(", ", known)));
         }
         return backend;
     }
 
-    /** All back-ends in order of definition. */
+    /** The configured back-ends in order of definition, then those of adapters in order of loading. */
     public Collection<ModelBackend> all() {
-        return List.copyOf(backends.values());
+        List<ModelBackend> all = new ArrayList<>(backends.values());
+        all.addAll(adapters.values());
+        return all;
+    }
+
+    /**
+     * Makes an adapter resident in a base model, under a name of its own.
+     *
+     * @throws PlatformException with {@code INVALID_STATE} if the name is taken or the base has no room, {@code
+     *     INVALID_FIELD} if the adapter was made for another base
+     */
+    public ModelBackend load(String name, ModelBackend base, LoraAdapter adapter) {
+        if (backends.containsKey(name)) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_STATE, "/lora_name", "There is a configured model '" + name + "'");
+        }
+        loading.lock();
+        try {
+            ModelBackend present = adapters.get(name);
+            if (present != null && !base.name().equals(present.info().parent())) {
+                throw PlatformException.field(
+                        ErrorCode.INVALID_STATE, "/lora_name", "There is an adapter '" + name + "' of another model");
+            }
+            ModelBackend adapted = base.load(name, adapter);
+            change(name, adapted);
+            return adapted;
+        } finally {
+            loading.unlock();
+        }
+    }
+
+    /**
+     * Takes an adapter's name away, and returns once the requests that use it have ended.
+     *
+     * @throws PlatformException with {@code NOT_FOUND} if no adapter has this name
+     */
+    public void unload(String name) {
+        ModelBackend adapted = change(name, null);
+        if (adapted == null) {
+            throw PlatformException.field(ErrorCode.NOT_FOUND, "/lora_name", "No adapter '" + name + "' is loaded");
+        }
+        adapted.unload();
+    }
+
+    private @Nullable ModelBackend change(String name, @Nullable ModelBackend backend) {
+        lock.lock();
+        try {
+            Map<String, ModelBackend> changed = new LinkedHashMap<>(adapters);
+            ModelBackend before = backend == null ? changed.remove(name) : changed.put(name, backend);
+            adapters = changed;
+            return before;
+        } finally {
+            lock.unlock();
+        }
     }
 }

@@ -18,6 +18,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param models models by name
  * @param discover whether every catalogue model in the cache is served under its short name too, loaded on first use
  * @param cache model cache; default: the user's
+ * @param adapters LoRA adapters of local models
  * @param preload names loaded before the service says that it is ready
  * @param defaults engine settings of local models
  * @param stallTimeout time that one turn of an engine, of at most two model steps, may take; after it the service is not
@@ -29,6 +30,7 @@ public record ModelSettings(
         @DefaultValue List<Model> models,
         @DefaultValue("true") boolean discover,
         @Nullable Path cache,
+        @DefaultValue AdapterSettings adapters,
         @DefaultValue List<String> preload,
         @DefaultValue EngineSettings defaults,
         @DefaultValue("120s") Duration stallTimeout,
@@ -105,6 +107,19 @@ public record ModelSettings(
             return "Model[" + name + ", " + kind + "]";
         }
     }
+
+    /**
+     * Adapters.
+     *
+     * @param folder folder below which load requests name adapters; without it none can be loaded
+     * @param maxResident adapters that each local model may have resident; 0 makes models that take none, whose steps are a
+     *     little faster
+     * @param maxRank most rank of an adapter
+     */
+    public record AdapterSettings(
+            @Nullable Path folder,
+            @DefaultValue("0") int maxResident,
+            @DefaultValue("64") int maxRank) {}
 
     /**
      * Engine settings; see {@link org.harnesslearning.llm.EngineOptions}.

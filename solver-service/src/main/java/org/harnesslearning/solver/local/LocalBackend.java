@@ -18,6 +18,7 @@ import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.llm.AdapterException;
 import org.harnesslearning.llm.ContextLengthException;
 import org.harnesslearning.llm.EngineStatistics;
 import org.harnesslearning.llm.FinishReason;
@@ -29,6 +30,8 @@ import org.harnesslearning.llm.QueueFullException;
 import org.harnesslearning.llm.Sampling;
 import org.harnesslearning.llm.Sequence;
 import org.harnesslearning.llm.chat.ChatTemplateException;
+import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.tokenizer.Tokenizer;
 import org.harnesslearning.solver.inference.Cancellation;
 import org.harnesslearning.solver.inference.ChatCall;
@@ -50,14 +53,29 @@ public final class LocalBackend implements ModelBackend {
     private final Clock clock;
     private final Supplier<String> ids;
     private final LongSupplier seeds;
+    private final @Nullable Adapted adapted;
+
+    /** Which model is adapted, and by what. */
+    private record Adapted(String parent, String hash) {}
 
     public LocalBackend(
             String name, LocalCheckpoint checkpoint, Clock clock, Supplier<String> ids, LongSupplier seeds) {
+        this(name, checkpoint, clock, ids, seeds, null);
+    }
+
+    private LocalBackend(
+            String name,
+            LocalCheckpoint checkpoint,
+            Clock clock,
+            Supplier<String> ids,
+            LongSupplier seeds,
+            @Nullable Adapted adapted) {
         this.name = name;
         this.checkpoint = checkpoint;
         this.clock = clock;
         this.ids = ids;
         this.seeds = seeds;
+        this.adapted = adapted;
     }
 
     @Override
@@ -68,8 +86,9 @@ public final class LocalBackend implements ModelBackend {
     @Override
     public ModelInfo info() {
         LocalCheckpoint.Facts facts = checkpoint.facts();
-        String identity = Hashes.json(
-                Map.of("kind", "local", "weights_hash", facts.weightsHash(), "number_type", facts.numberType()));
+        String weights = adapted == null ? facts.weightsHash() : facts.weightsHash() + "+" + adapted.hash();
+        String identity =
+                Hashes.json(Map.of("kind", "local", "weights_hash", weights, "number_type", facts.numberType()));
         return new ModelInfo(
                 name,
                 "model",
@@ -77,9 +96,50 @@ public final class LocalBackend implements ModelBackend {
                 "local",
                 ModelInfo.Kind.LOCAL,
                 identity,
-                facts.weightsHash(),
+                weights,
                 facts.numberType(),
-                checkpoint.maxSequence());
+                checkpoint.maxSequence(),
+                adapted == null ? null : adapted.parent());
+    }
+
+    @Override
+    public boolean takesAdapters() {
+        return adapted == null && checkpoint.takesAdapters();
+    }
+
+    @Override
+    public LocalBackend load(String adapterName, LoraAdapter adapter) {
+        if (!takesAdapters()) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD, "/base_model_name", "'" + name + "' takes no adapters");
+        }
+        try {
+            checkpoint.get().engine().loadAdapter(adapterName, adapter);
+        } catch (CheckpointException e) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD,
+                    "/lora_path",
+                    "The adapter does not suit '" + name + "': it " + e.reason());
+        } catch (AdapterException e) {
+            throw new PlatformException(ErrorCode.INVALID_STATE, String.valueOf(e.getMessage()), e);
+        } catch (ModelClosedException e) {
+            throw new PlatformException(ErrorCode.DRAINING, "The model is being closed", e);
+        }
+        return new LocalBackend(adapterName, checkpoint, clock, ids, seeds, new Adapted(name, adapter.hash()));
+    }
+
+    @Override
+    public void unload() {
+        if (adapted == null) {
+            throw new IllegalStateException(name + " is no adapter");
+        }
+        try {
+            checkpoint.get().engine().unloadAdapter(name);
+        } catch (AdapterException e) {
+            throw PlatformException.field(ErrorCode.NOT_FOUND, "/lora_name", String.valueOf(e.getMessage()));
+        } catch (ModelClosedException e) {
+            throw new PlatformException(ErrorCode.DRAINING, "The model is being closed", e);
+        }
     }
 
     @Override
@@ -143,7 +203,7 @@ public final class LocalBackend implements ModelBackend {
                 choices,
                 replies.usage(),
                 call.decoding().returnTokenIds() ? list(replies.prompt()) : null,
-                call.decoding().returnTokenIds() ? model.engine().card().weightsHash() : null,
+                call.decoding().returnTokenIds() ? replies.result().weightsVersion() : null,
                 null,
                 replies.timings());
     }
@@ -172,7 +232,7 @@ public final class LocalBackend implements ModelBackend {
                 choices,
                 replies.usage(),
                 call.decoding().returnTokenIds() ? list(replies.prompt()) : null,
-                call.decoding().returnTokenIds() ? model.engine().card().weightsHash() : null,
+                call.decoding().returnTokenIds() ? replies.result().weightsVersion() : null,
                 replies.timings());
     }
 
@@ -227,6 +287,7 @@ public final class LocalBackend implements ModelBackend {
         GenerationRequest request = GenerationRequest.of(
                         prompt, maxTokens, sampling, seed == null ? seeds.getAsLong() : seed)
                 .withSamples(decoding.n())
+                .withAdapter(adapted == null ? null : name)
                 .withStopTokens(decoding.stopTokens())
                 .withIgnoreEndTokens(decoding.ignoreEos())
                 .withTopLogprobs(decoding.topLogprobs());
@@ -240,6 +301,8 @@ public final class LocalBackend implements ModelBackend {
             return generation.result().join();
         } catch (QueueFullException e) {
             throw new PlatformException(ErrorCode.QUEUE_FULL, String.valueOf(e.getMessage()), List.of(), 2, e);
+        } catch (AdapterException e) {
+            throw PlatformException.field(ErrorCode.UNKNOWN_MODEL, "/model", String.valueOf(e.getMessage()));
         } catch (ContextLengthException | IllegalArgumentException e) {
             throw new PlatformException(ErrorCode.INVALID_FIELD, String.valueOf(e.getMessage()), e);
         } catch (IllegalStateException e) {

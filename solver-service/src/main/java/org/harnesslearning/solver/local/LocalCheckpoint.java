@@ -78,6 +78,10 @@ public final class LocalCheckpoint implements AutoCloseable {
         return Math.min(options.maxSequence(), facts().contextLength());
     }
 
+    boolean takesAdapters() {
+        return options.maxAdapters() > 0;
+    }
+
     /** The model, loaded now if need be. */
     LoadedModel get() {
         LoadedModel present = loaded;
