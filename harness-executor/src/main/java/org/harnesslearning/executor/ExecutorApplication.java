@@ -14,9 +14,11 @@ import org.harnesslearning.executor.broker.ModelBroker;
 import org.harnesslearning.executor.check.HarnessChecker;
 import org.harnesslearning.executor.execution.ExecutionSettings;
 import org.harnesslearning.executor.execution.Executions;
+import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
 import org.harnesslearning.executor.sandbox.ImageBuild;
+import org.harnesslearning.executor.sandbox.PoolSettings;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.executor.sandbox.Sandboxes;
 import org.harnesslearning.store.execution.ExecutionStoreConfiguration;
@@ -38,7 +40,13 @@ import org.springframework.context.annotation.Import;
 /** harness-executor: runs harnesses in Docker sandboxes against the solver, scores and stores what they answer. */
 @SpringBootApplication
 @Import({InternalWeb.class, ExecutionStoreConfiguration.class})
-@EnableConfigurationProperties({SandboxSettings.class, BrokerSettings.class, ExecutionSettings.class})
+@EnableConfigurationProperties({
+    SandboxSettings.class,
+    PoolSettings.class,
+    AdmissionSettings.class,
+    BrokerSettings.class,
+    ExecutionSettings.class
+})
 public class ExecutorApplication {
     /** Starts the service with its own configuration name, so that several services can share one class path. */
     public static void main(String[] args) {
@@ -57,7 +65,12 @@ public class ExecutorApplication {
     }
 
     @Bean
-    DockerSandboxes sandboxes(DockerEngine engine, SandboxSettings settings, MeterRegistry metrics) {
+    DockerSandboxes sandboxes(
+            DockerEngine engine,
+            SandboxSettings settings,
+            PoolSettings pool,
+            AdmissionSettings admission,
+            MeterRegistry metrics) {
         String image = ImageBuild.resolve(
                 engine,
                 settings.image(),
@@ -67,7 +80,7 @@ public class ExecutorApplication {
         Gauge.builder("executor.containers", engine, DockerEngine::containers)
                 .description("Containers started and not removed yet")
                 .register(metrics);
-        return new DockerSandboxes(engine, image, settings);
+        return new DockerSandboxes(engine, image, settings, pool, admission, metrics);
     }
 
     @Bean

@@ -4,6 +4,8 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.zerodep.ZerodepDockerHttpClient;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -11,9 +13,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
 import org.harnesslearning.executor.sandbox.ImageBuild;
+import org.harnesslearning.executor.sandbox.PoolSettings;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.testing.SharedData;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -25,6 +29,7 @@ public final class TestSandboxes implements AutoCloseable {
     public static final Path IMAGE_BUILD = SharedData.root().resolve("harness-executor/sandbox-image/build.sh");
 
     private static final DockerClient DOCKER = docker();
+    private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final SandboxSettings settings;
     private final DockerEngine engine;
     private final String image;
@@ -34,15 +39,31 @@ public final class TestSandboxes implements AutoCloseable {
         settings = settings(changes);
         engine = DockerEngine.connect(settings, Clock.systemUTC());
         image = ImageBuild.resolve(engine, null, IMAGE_BUILD, Duration.ofMinutes(15), "executor.sandbox.image");
-        sandboxes = new DockerSandboxes(engine, image, settings);
+        sandboxes = new DockerSandboxes(
+                engine,
+                image,
+                settings,
+                bound("executor.pool", PoolSettings.class, withDefault(changes, "executor.pool.size", 0)),
+                bound("executor.admission", AdmissionSettings.class, changes),
+                metrics);
     }
 
     /** Settings as a service reads them, with an owner of their own. */
     public static SandboxSettings settings(Map<String, Object> changes) {
-        Map<String, Object> properties = new HashMap<>(changes);
-        properties.putIfAbsent("executor.sandbox.owner", "test-" + UUID.randomUUID());
-        return new Binder(new MapConfigurationPropertySource(properties))
-                .bindOrCreate("executor.sandbox", SandboxSettings.class);
+        return bound(
+                "executor.sandbox",
+                SandboxSettings.class,
+                withDefault(changes, "executor.sandbox.owner", "test-" + UUID.randomUUID()));
+    }
+
+    private static <T> T bound(String prefix, Class<T> type, Map<String, Object> properties) {
+        return new Binder(new MapConfigurationPropertySource(properties)).bindOrCreate(prefix, type);
+    }
+
+    private static Map<String, Object> withDefault(Map<String, Object> properties, String name, Object value) {
+        Map<String, Object> all = new HashMap<>(properties);
+        all.putIfAbsent(name, value);
+        return all;
     }
 
     private static DockerClient docker() {
@@ -70,6 +91,10 @@ public final class TestSandboxes implements AutoCloseable {
 
     public DockerSandboxes sandboxes() {
         return sandboxes;
+    }
+
+    public MeterRegistry metrics() {
+        return metrics;
     }
 
     public SandboxSettings settings() {

@@ -1,5 +1,7 @@
 package org.harnesslearning.executor.check;
 
+import java.util.List;
+import java.util.OptionalInt;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.CheckRequest;
@@ -34,11 +36,20 @@ public final class HarnessChecker {
     /**
      * Checks a harness.
      *
-     * @throws PlatformException SANDBOX_UNAVAILABLE when no sandbox could be had
+     * @throws PlatformException SANDBOX_UNAVAILABLE when no sandbox could be had, QUEUE_FULL with the seconds to wait
      */
     public CheckResult check(CheckRequest request) throws InterruptedException {
         if (request.source().length() > MAX_SOURCE) {
             throw PlatformException.field(ErrorCode.INVALID_FIELD, "/source", "The harness is longer than 1 MiB");
+        }
+        OptionalInt retryAfter = sandboxes.retryAfterS(request.limits());
+        if (retryAfter.isPresent()) {
+            throw new PlatformException(
+                    ErrorCode.QUEUE_FULL,
+                    "As many checks and executions wait for a sandbox as may",
+                    List.of(),
+                    retryAfter.getAsInt(),
+                    null);
         }
         int ownEnds = 0;
         for (int attempt = 1; ; attempt++) {

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -64,7 +65,7 @@ public final class Executions implements AutoCloseable {
      * Starts an execution or attaches to it, and waits for its end.
      *
      * @throws PlatformException INVALID_FIELD, IDEMPOTENCY_MISMATCH for an id in use with another request,
-     *     INVALID_STATE when the run's budget was never opened, DRAINING
+     *     INVALID_STATE when the run's budget was never opened, QUEUE_FULL with the seconds to wait, DRAINING
      */
     public ExecutionStatus execute(ExecutionRequest request, Duration wait) throws InterruptedException {
         validate(request);
@@ -89,6 +90,15 @@ public final class Executions implements AutoCloseable {
                         "The execution " + request.id() + " was begun with another request");
             }
             return known;
+        }
+        OptionalInt retryAfter = sandboxes.retryAfterS(request.limits());
+        if (retryAfter.isPresent()) {
+            throw new PlatformException(
+                    ErrorCode.QUEUE_FULL,
+                    "As many executions wait for a sandbox as may",
+                    List.of(),
+                    retryAfter.getAsInt(),
+                    null);
         }
         Execution execution = new Execution(
                 request,

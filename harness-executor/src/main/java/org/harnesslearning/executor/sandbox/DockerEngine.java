@@ -9,6 +9,7 @@ import com.github.dockerjava.api.exception.NotModifiedException;
 import com.github.dockerjava.api.model.Capability;
 import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.HostConfig;
+import com.github.dockerjava.api.model.Info;
 import com.github.dockerjava.api.model.LogConfig;
 import com.github.dockerjava.api.model.Ulimit;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
@@ -104,6 +105,17 @@ public final class DockerEngine implements AutoCloseable {
             transport.responseTimeout(answer);
         }
         return DockerClientImpl.getInstance(config, transport.build());
+    }
+
+    /** The machine that the engine runs on. */
+    record Host(int cpus, long memoryMib) {}
+
+    /** What the engine's machine has. */
+    Host host() {
+        Info info = control.infoCmd().exec();
+        Integer cpus = info.getNCPU();
+        Long memory = info.getMemTotal();
+        return new Host(cpus == null ? 1 : cpus, memory == null ? 1024 : memory / MIB);
     }
 
     /** Whether the engine answers now. */

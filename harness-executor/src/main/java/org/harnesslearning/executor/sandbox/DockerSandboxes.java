@@ -1,10 +1,10 @@
 package org.harnesslearning.executor.sandbox;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.json.Json;
@@ -12,36 +12,58 @@ import org.harnesslearning.contracts.outcome.OutcomeCode;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
-/** Starts a container for every job, as many at once as the settings allow. */
+/** A container for every job, taken from the pool where it has one, as many at once as the settings allow. */
 public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     /** The question of a dry call, and the reply to each of its model calls: texts that any harness must survive. */
     private static final String DRY_QUESTION = "What is 1 + 1?";
 
     private static final String DRY_REPLY = "The answer is 2.";
 
-    private final DockerEngine engine;
-    private final String image;
     private final SandboxSettings settings;
-    private final Semaphore permits;
+    private final ContainerPool pool;
+    private final JobGate gate;
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
-    /** Sandboxes from one image. */
-    public DockerSandboxes(DockerEngine engine, String image, SandboxSettings settings) {
-        this.engine = engine;
-        this.image = image;
+    /** Sandboxes from one image; the pool begins to fill. */
+    public DockerSandboxes(
+            DockerEngine engine,
+            String image,
+            SandboxSettings settings,
+            PoolSettings pool,
+            AdmissionSettings admission,
+            MeterRegistry metrics) {
         this.settings = settings;
-        this.permits = new Semaphore(settings.maxContainers(), true);
+        this.gate = new JobGate(admission.admission(settings.maxContainers(), engine.host()), metrics);
+        this.pool = new ContainerPool(engine, image, pool, metrics);
+    }
+
+    private Admission.Demand demand(Limits limits) {
+        return new Admission.Demand(limits.memoryMib(), settings.cpus());
+    }
+
+    @Override
+    public OptionalInt retryAfterS(Limits limits) {
+        return switch (gate.decision(demand(limits))) {
+            case Admission.Decision.Start start -> OptionalInt.empty();
+            case Admission.Decision.Queue queue -> OptionalInt.empty();
+            case Admission.Decision.Refuse(int seconds) -> OptionalInt.of(seconds);
+        };
+    }
+
+    /** Started containers that wait for a job. */
+    public int idle() {
+        return pool.idle();
     }
 
     @Override
     public HarnessSandbox open(String job, String source, Limits limits) throws InterruptedException {
-        permits.acquire();
-        Runnable release = once(permits::release);
+        JobGate.Place place = gate.enter(demand(limits));
         boolean opened = false;
         try {
-            SandboxContainer container = engine.start(new ContainerSpec(image, job, limits.memoryMib()));
+            SandboxContainer container = pool.take(job, limits.memoryMib());
             try {
-                HarnessSandbox sandbox = DockerHarnessSandbox.load(container, source, settings, limits, calls, release);
+                HarnessSandbox sandbox =
+                        DockerHarnessSandbox.load(container, source, settings, limits, calls, place::close);
                 opened = true;
                 return sandbox;
             } catch (JacksonException e) {
@@ -53,15 +75,15 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
             }
         } finally {
             if (!opened) {
-                release.run();
+                place.close();
             }
         }
     }
 
     @Override
     public CheckResult check(String source, Limits limits) throws InterruptedException {
-        permits.acquire();
-        try (SandboxContainer container = engine.start(new ContainerSpec(image, "check", limits.memoryMib()))) {
+        JobGate.Place place = gate.enter(demand(limits));
+        try (SandboxContainer container = pool.take("check", limits.memoryMib())) {
             Duration smoke = Duration.ofSeconds(Math.min(
                     limits.questionWallClockS(), settings.smokeTimeout().toSeconds()));
             container.send(new RunnerFrames.Check(
@@ -92,21 +114,13 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
         } catch (JacksonException | IllegalArgumentException e) {
             throw new SandboxFaultException("The runner broke the protocol", e);
         } finally {
-            permits.release();
+            place.close();
         }
-    }
-
-    private static Runnable once(Runnable action) {
-        AtomicBoolean done = new AtomicBoolean();
-        return () -> {
-            if (done.compareAndSet(false, true)) {
-                action.run();
-            }
-        };
     }
 
     @Override
     public void close() {
+        pool.close();
         calls.shutdownNow();
     }
 }

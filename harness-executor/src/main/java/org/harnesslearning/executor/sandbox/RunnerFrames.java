@@ -32,6 +32,14 @@ final class RunnerFrames {
         String type();
     }
 
+    /** Asks a runner that has no work yet for a sign of health. */
+    record Ping(String nonce) implements ToRunner {
+        @Override
+        public String type() {
+            return "ping";
+        }
+    }
+
     /** The harness; only compiled. */
     record Program(String source, RunnerLimits limits) implements ToRunner {
         @Override

@@ -1,12 +1,13 @@
 package org.harnesslearning.executor.sandbox;
 
+import java.util.OptionalInt;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
 
-/** Where sandboxes come from. An implementation may keep a pool of containers that are started already. */
+/** Where sandboxes come from. */
 public interface Sandboxes {
     /**
-     * A new sandbox for one job; blocks while as many containers run as may.
+     * A new sandbox for one job; waits for its turn while as many run as may.
      *
      * @param job names the work
      * @throws SandboxFaultException when none can be started
@@ -21,4 +22,11 @@ public interface Sandboxes {
      * @throws InterruptedException when the caller's thread is interrupted; nothing is left then
      */
     CheckResult check(String source, Limits limits) throws InterruptedException;
+
+    /**
+     * Whether a new job with these limits should be refused now.
+     *
+     * @return after how many seconds to try again; empty when the job may come, at once or after a wait for its turn
+     */
+    OptionalInt retryAfterS(Limits limits);
 }

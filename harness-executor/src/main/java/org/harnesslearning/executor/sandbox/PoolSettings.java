@@ -1,0 +1,42 @@
+package org.harnesslearning.executor.sandbox;
+
+import java.time.Duration;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Settings of the pool of started containers.
+ *
+ * @param size containers that are kept idle; 0: none, every job starts its own
+ * @param memoryMib memory of pool members; a job with another limit starts a container of its own
+ * @param maxAge age at which an idle member is replaced
+ * @param inspection how often idle members are asked whether they are well
+ * @param pingTimeout most time for the answer to a health frame
+ * @param backoff wait after the engine failed to start a member; doubled with every further failure
+ * @param maxBackoff longest such wait
+ */
+@ConfigurationProperties("executor.pool")
+public record PoolSettings(
+        @DefaultValue("4") int size,
+        @DefaultValue("256") int memoryMib,
+        @DefaultValue("10m") Duration maxAge,
+        @DefaultValue("30s") Duration inspection,
+        @DefaultValue("2s") Duration pingTimeout,
+        @DefaultValue("500ms") Duration backoff,
+        @DefaultValue("30s") Duration maxBackoff) {
+    /** No pool. */
+    public static final PoolSettings NONE = new PoolSettings(
+            0,
+            256,
+            Duration.ofMinutes(10),
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(2),
+            Duration.ofMillis(500),
+            Duration.ofSeconds(30));
+
+    public PoolSettings {
+        if (size < 0 || memoryMib < 32 || !maxAge.isPositive() || !inspection.isPositive() || !backoff.isPositive()) {
+            throw new IllegalArgumentException("executor.pool: a value is too small");
+        }
+    }
+}
