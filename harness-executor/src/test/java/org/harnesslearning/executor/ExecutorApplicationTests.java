@@ -57,8 +57,10 @@ class ExecutorApplicationTests {
         String owner = "test-" + UUID.randomUUID();
         try (ScriptedModel model = new ScriptedModel(request -> "4");
                 HttpClient http = HttpClient.newHttpClient();
-                ConfigurableApplicationContext executor =
-                        start("--executor.sandbox.owner=" + owner, "--platform.solver-url=" + model.url())) {
+                ConfigurableApplicationContext executor = start(
+                        "--executor.sandbox.owner=" + owner,
+                        "--executor.pool.size=0",
+                        "--platform.solver-url=" + model.url())) {
             URI base =
                     URI.create("http://127.0.0.1:" + executor.getEnvironment().getProperty("local.server.port"));
             ExecutorApi api = InternalClients.create(ExecutorApi.class, base, "secret", Duration.ofSeconds(60));
@@ -95,7 +97,11 @@ class ExecutorApplicationTests {
             String metrics = http.send(
                             HttpRequest.newBuilder(base.resolve("/metrics")).build(), BodyHandlers.ofString())
                     .body();
-            assertThat(metrics).contains("executor_containers 0.0", "executor_questions_total{code=\"OK\"} 2.0");
+            assertThat(metrics)
+                    .contains(
+                            "executor_containers 0.0",
+                            "executor_pool_idle 0.0",
+                            "executor_questions_total{code=\"OK\"} 2.0");
         }
         assertThat(TestSandboxes.containersOf(owner)).isEmpty();
     }

@@ -2,6 +2,7 @@ package org.harnesslearning.proposer;
 
 import java.time.Duration;
 import java.util.Map;
+import org.harnesslearning.proposer.evaluation.Patience;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -16,6 +17,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param candidateLanes candidates of a round that are judged at once
  * @param attempts tries of one unit of work before it counts as an infrastructure failure
  * @param retryDelay pause before the second try; doubled for each further one
+ * @param executorPatience longest wait of one evaluation or check for room at a full executor; beyond it that counts as a
+ *     failed try
  * @param eventPoll how often an event stream looks for new events
  * @param heartbeat time between heartbeat comments of an event stream
  * @param maxWait longest {@code Prefer: wait}
@@ -32,6 +35,7 @@ public record ProposerProperties(
         @DefaultValue("2") int candidateLanes,
         @DefaultValue("3") int attempts,
         @DefaultValue("2s") Duration retryDelay,
+        @DefaultValue("30m") Duration executorPatience,
         @DefaultValue("500ms") Duration eventPoll,
         @DefaultValue("15s") Duration heartbeat,
         @DefaultValue("10m") Duration maxWait,
@@ -48,5 +52,10 @@ public record ProposerProperties(
                     "proposer.question-lanes, proposer.candidate-lanes and proposer.attempts are at least 1");
         }
         prices = Map.copyOf(prices);
+    }
+
+    /** What one evaluation or check waits for room at the executor. */
+    public Patience patience() {
+        return new Patience(executorPatience, retryDelay);
     }
 }

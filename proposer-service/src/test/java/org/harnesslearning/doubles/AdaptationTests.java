@@ -243,6 +243,26 @@ class AdaptationTests {
     }
 
     @Test
+    void a_full_executor_is_waited_for_and_costs_no_try() throws Exception {
+        String model = platform.model(Map.of("1/0", Platform.edit("level: 0.0", "level: 0.5")));
+        platform.model.hold("1/0");
+        String id = platform.api
+                .post("/adapt", Platform.body(platform.request(model, Map.of("rounds", 1, "candidates", 1))))
+                .json()
+                .get("id")
+                .asString();
+        platform.model.awaitHeld();
+        platform.executor.full(7);
+        platform.model.release();
+        JsonNode done = platform.api.await(id, Api::ended);
+
+        assertThat(done.get("state").asString()).isEqualTo("succeeded");
+        assertThat(done.at("/counts/scored").asInt()).isEqualTo(1);
+        assertThat(done.at("/counts/infra_failure").asInt()).isZero();
+        assertThat(done.at("/usage/repeated").asInt()).isZero();
+    }
+
+    @Test
     void a_budget_that_ends_in_a_round_still_measures_the_result() {
         Map<String, String> replies = Map.of(
                 "1/0", Platform.edit("level: 0.0", "level: 0.5"),

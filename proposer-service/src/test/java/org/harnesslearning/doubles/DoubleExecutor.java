@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -57,6 +58,7 @@ public class DoubleExecutor implements ExecutorApi {
     private volatile CountDownLatch reached = new CountDownLatch(1);
     private volatile CountDownLatch open = new CountDownLatch(0);
     private volatile @Nullable PlatformException outage;
+    private final AtomicInteger refusals = new AtomicInteger();
 
     DoubleExecutor(QuestionResults results, ModelCalls calls) {
         this.results = results;
@@ -106,6 +108,11 @@ public class DoubleExecutor implements ExecutorApi {
     /** Every call fails so, until null. */
     void outage(@Nullable PlatformException failure) {
         outage = failure;
+    }
+
+    /** So many calls find the queue full. */
+    void full(int times) {
+        refusals.set(times);
     }
 
     @Override
@@ -287,6 +294,9 @@ public class DoubleExecutor implements ExecutorApi {
         PlatformException failure = outage;
         if (failure != null) {
             throw failure;
+        }
+        if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            throw new PlatformException(ErrorCode.QUEUE_FULL, "the queue is full");
         }
     }
 

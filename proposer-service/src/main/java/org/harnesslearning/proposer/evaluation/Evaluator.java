@@ -1,6 +1,8 @@
 package org.harnesslearning.proposer.evaluation;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.ErrorType;
 import org.harnesslearning.contracts.error.PlatformException;
@@ -101,6 +103,7 @@ public class Evaluator {
         int attempts = earlierAttempts;
         int committed = known;
         int tries = 0;
+        Patience patience = services.properties().patience();
         while (true) {
             String executionId = request.id();
             orCancel(run::check, executionId);
@@ -136,6 +139,11 @@ public class Evaluator {
                     }
                 }
             } catch (PlatformException e) {
+                Optional<Duration> wait = patience.after(e);
+                if (wait.isPresent()) {
+                    orCancel(() -> run.pause(wait.get(), 1), executionId);
+                    continue;
+                }
                 if (e.code() == ErrorCode.IDEMPOTENCY_MISMATCH) {
                     request = renamed(first, ++generation);
                 }

@@ -1,5 +1,6 @@
 package org.harnesslearning.proposer.revision;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -23,6 +24,7 @@ import org.harnesslearning.proposer.edit.FinishReason;
 import org.harnesslearning.proposer.edit.UnifiedDiff;
 import org.harnesslearning.proposer.evaluation.Evaluator;
 import org.harnesslearning.proposer.evaluation.Measurement;
+import org.harnesslearning.proposer.evaluation.Patience;
 import org.harnesslearning.proposer.leak.LeakLint;
 import org.harnesslearning.proposer.run.RunContext;
 import org.harnesslearning.proposer.run.RunPlan;
@@ -109,11 +111,19 @@ class Judge {
         String hash = Objects.requireNonNull(candidate.harness());
         run.checkBudget();
         CheckResult check = null;
+        Patience patience = services.properties().patience();
         for (int tries = 1; check == null; tries++) {
             try {
                 check = executor.check(new CheckRequest(
                         services.harnesses().source(hash), run.settings().limits()));
             } catch (PlatformException | RestClientException e) {
+                Optional<Duration> wait =
+                        e instanceof PlatformException failure ? patience.after(failure) : Optional.empty();
+                if (wait.isPresent()) {
+                    run.pause(wait.get(), 1);
+                    tries--;
+                    continue;
+                }
                 if (tries >= services.properties().attempts()) {
                     return new Verdict.Failed(
                             new Outcome.InfraFailure(OutcomeCode.SANDBOX_FAULT, "the check failed: " + e.getMessage()),
