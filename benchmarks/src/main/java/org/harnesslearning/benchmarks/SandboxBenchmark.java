@@ -70,9 +70,9 @@ public final class SandboxBenchmark {
     }
 
     private void run() throws Exception {
-        jobs("warm-up", 4, 100);
+        jobs("warm-up", 12, 200);
         firstAnswers(12);
-        jobs("jobs of 200", 8, 200);
+        jobs("jobs of 200", 16, 200);
         jobs("jobs of 12", 16, 12);
         dockerRun(10);
     }
@@ -101,6 +101,7 @@ public final class SandboxBenchmark {
     private void jobs(String name, int count, int questions) throws Exception {
         awaitPool();
         long busy = busyMs();
+        long own = ownMs();
         long start = System.nanoTime();
         try (ExecutorService threads = Executors.newFixedThreadPool(width)) {
             List<Future<Void>> jobs = new ArrayList<>();
@@ -118,14 +119,16 @@ public final class SandboxBenchmark {
         }
         double seconds = (System.nanoTime() - start) / 1e9;
         OUT.printf(
-                "%s, %d at once: %d jobs in %.2f s, %.1f questions/s, %.2f jobs/s, %.2f ms of processor time a question%n",
+                "%s, %d at once: %d jobs in %.2f s, %.1f questions/s, %.2f jobs/s,"
+                        + " %.2f ms of processor time a question, %.2f of them in this process%n",
                 name,
                 width,
                 count,
                 seconds,
                 count * questions / seconds,
                 count / seconds,
-                (double) (busyMs() - busy) / (count * questions));
+                (double) (busyMs() - busy) / (count * questions),
+                (double) (ownMs() - own) / (count * questions));
     }
 
     private void job(int questions) throws InterruptedException {
@@ -161,6 +164,10 @@ public final class SandboxBenchmark {
         }
         double seconds = (System.nanoTime() - start) / 1e9;
         OUT.printf("docker run for every question, one at a time: %.2f questions/s, %.0f ms each%n", count / seconds, seconds * 1000 / count);
+    }
+
+    private static long ownMs() {
+        return ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO).toMillis();
     }
 
     /** Processor time of this machine that was not idle, in milliseconds; 0 where that can't be read. */
