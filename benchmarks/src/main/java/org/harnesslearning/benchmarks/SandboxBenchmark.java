@@ -55,9 +55,10 @@ public final class SandboxBenchmark {
     public static void main(String[] arguments) throws Exception {
         int width = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 2;
         Path script = Path.of(arguments.length > 1 ? arguments[1] : "harness-executor/sandbox-image/build.sh");
-        Binder binder = new Binder(new MapConfigurationPropertySource(Map.of(
-                "executor.sandbox.owner", "benchmark-" + UUID.randomUUID(), "executor.pool.size", POOL)));
-        SandboxSettings settings = binder.bind("executor.sandbox", SandboxSettings.class).get();
+        Binder binder = new Binder(new MapConfigurationPropertySource(
+                Map.of("executor.sandbox.owner", "benchmark-" + UUID.randomUUID(), "executor.pool.size", POOL)));
+        SandboxSettings settings =
+                binder.bind("executor.sandbox", SandboxSettings.class).get();
         PoolSettings pool = binder.bind("executor.pool", PoolSettings.class).get();
         AdmissionSettings admission = binder.bindOrCreate("executor.admission", AdmissionSettings.class);
         try (DockerEngine engine = DockerEngine.connect(settings, Clock.systemUTC())) {
@@ -95,7 +96,9 @@ public final class SandboxBenchmark {
             sandbox.close();
         }
         Arrays.sort(ms);
-        OUT.printf("first answer from a warm pool: median %.1f ms, most %.1f ms of %d%n", ms[count / 2], ms[count - 1], count);
+        OUT.printf(
+                "first answer from a warm pool: median %.1f ms, most %.1f ms of %d%n",
+                ms[count / 2], ms[count - 1], count);
     }
 
     private void jobs(String name, int count, int questions) throws Exception {
@@ -141,7 +144,8 @@ public final class SandboxBenchmark {
 
     private static void answer(HarnessSandbox sandbox, String question) throws InterruptedException {
         SandboxResult result = sandbox.ask(question, request -> new Broker.Answer.Reply(""));
-        if (!(result instanceof SandboxResult.Completed completed) || !completed.answer().equals(question)) {
+        if (!(result instanceof SandboxResult.Completed completed)
+                || !completed.answer().equals(question)) {
             throw new IllegalStateException("no answer: " + result);
         }
     }
@@ -149,25 +153,62 @@ public final class SandboxBenchmark {
     /** The peer: a fresh container with the same limits for every question. */
     private void dockerRun(int count) throws IOException, InterruptedException {
         List<String> command = List.of(
-                "docker", "run", "--rm", "--network", "none", "--ipc", "none", "--read-only", "--cap-drop", "ALL",
-                "--security-opt", "no-new-privileges:true", "--pids-limit", "64", "--memory", "256m", "--memory-swap",
-                "256m", "--cpus", "1", "--ulimit", "nofile=256", "--tmpfs", "/tmp:size=16m,mode=0700,uid=65534",
-                "--log-driver", "none", "--user", "65534:65534", "--entrypoint", "python3", image, "-I", "-S", "-c",
+                "docker",
+                "run",
+                "--rm",
+                "--network",
+                "none",
+                "--ipc",
+                "none",
+                "--read-only",
+                "--cap-drop",
+                "ALL",
+                "--security-opt",
+                "no-new-privileges:true",
+                "--pids-limit",
+                "64",
+                "--memory",
+                "256m",
+                "--memory-swap",
+                "256m",
+                "--cpus",
+                "1",
+                "--ulimit",
+                "nofile=256",
+                "--tmpfs",
+                "/tmp:size=16m,mode=0700,uid=65534",
+                "--log-driver",
+                "none",
+                "--user",
+                "65534:65534",
+                "--entrypoint",
+                "python3",
+                image,
+                "-I",
+                "-S",
+                "-c",
                 HARNESS + "print(run('question', None))");
         long start = System.nanoTime();
         for (int i = 0; i < count; i++) {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
             String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (process.waitFor() != 0) {
                 throw new IllegalStateException("docker run failed: " + output);
             }
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        OUT.printf("docker run for every question, one at a time: %.2f questions/s, %.0f ms each%n", count / seconds, seconds * 1000 / count);
+        OUT.printf(
+                "docker run for every question, one at a time: %.2f questions/s, %.0f ms each%n",
+                count / seconds, seconds * 1000 / count);
     }
 
     private static long ownMs() {
-        return ProcessHandle.current().info().totalCpuDuration().orElse(Duration.ZERO).toMillis();
+        return ProcessHandle.current()
+                .info()
+                .totalCpuDuration()
+                .orElse(Duration.ZERO)
+                .toMillis();
     }
 
     /** Processor time of this machine that was not idle, in milliseconds; 0 where that can't be read. */
