@@ -19,7 +19,7 @@ that channel:
 What a child says is a claim about itself and is passed on as such: its answer is scored outside.
 
 Frames to the runner        ping | check | probe | program | question | reply | raise | abort
-Frames from the runner      ready | pong | checked | facts | memory | compiled | llm | final
+Frames from the runner      ready | pong | probed | checked | compiled | llm | final
 """
 
 import _signal
@@ -130,7 +130,8 @@ class Folders:
     """The folders that a child may write to. Reading their state is cheap; they are emptied only where it has changed."""
 
     def __init__(self):
-        if not os.statvfs("/").f_flag & os.ST_RDONLY:
+        # Not every runtime tells that a file system is read-only.
+        if not os.statvfs("/").f_flag & os.ST_RDONLY and os.access("/", os.W_OK):
             sys.exit("the root file system can be written: this is not the sandbox, whose folders may be emptied")
         self.as_made = {}
         for path in WRITABLE:
@@ -554,12 +555,15 @@ class Box:
         return {"code": "SMOKE_ERROR", "message": reasons.get(verdict["outcome"], "The dry run failed"), "line": None}
 
     def probe(self, frame):
-        """What a child finds out about its sandbox, and then whether one that takes more memory than allowed is killed."""
-        limits, channel = frame["limits"], child.Channel()
-        looking = self.single(limits, PROBING, frame["timeout_s"], lambda: probe.probe(channel))
-        send({"type": "facts", "facts": looking.get("facts")})
-        eating = self.single(limits, PROBING, frame["timeout_s"], lambda: probe.take_memory(frame["memory_bytes"]))
-        send({"type": "memory", "outcome": eating["outcome"]})
+        """What a child finds out about its sandbox: facts, how many processes it gets, whether it gets this much memory."""
+        channel, count = child.Channel(), frame["count"]
+        targets = {
+            "facts": lambda: probe.facts(channel),
+            "processes": lambda: probe.processes(channel, count),
+            "memory": lambda: probe.take_memory(count),
+        }
+        verdict = self.single(frame["limits"], PROBING, frame["timeout_s"], targets[frame["what"]])
+        send({"type": "probed", "outcome": verdict["outcome"], "facts": verdict.get("facts")})
 
     def serve(self, code, source, limits):
         """Questions one after the other."""
@@ -612,14 +616,15 @@ def main():
     gc.freeze()
     send({"type": "ready", "python": sys.version.split()[0]})
     frame = box.input.receive()
-    while frame["type"] == "ping":
-        send({"type": "pong", "nonce": frame["nonce"]})
+    while frame["type"] in ("ping", "probe"):
+        if frame["type"] == "ping":
+            send({"type": "pong", "nonce": frame["nonce"]})
+        else:
+            box.probe(frame)
         frame = box.input.receive()
     if frame["type"] == "check":
         verdict = box.check(frame)
         send({"type": "checked", "code": verdict["code"], "message": verdict["message"], "line": verdict["line"]})
-    elif frame["type"] == "probe":
-        box.probe(frame)
     else:
         code, error = child.compile_harness(frame["source"])
         send({"type": "compiled", "error": error})

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -27,6 +28,7 @@ import org.harnesslearning.executor.sandbox.ImageBuild;
 import org.harnesslearning.executor.sandbox.PoolSettings;
 import org.harnesslearning.executor.sandbox.SandboxResult;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
+import org.harnesslearning.executor.sandbox.SelfCheck;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
@@ -61,10 +63,10 @@ public final class SandboxBenchmark {
                 binder.bind("executor.sandbox", SandboxSettings.class).get();
         PoolSettings pool = binder.bind("executor.pool", PoolSettings.class).get();
         AdmissionSettings admission = binder.bindOrCreate("executor.admission", AdmissionSettings.class);
-        try (DockerEngine engine = DockerEngine.connect(settings, Clock.systemUTC())) {
+        try (DockerEngine engine = DockerEngine.connect(settings, Clock.systemUTC(), "benchmark")) {
             String image = ImageBuild.resolve(engine, null, script, Duration.ofMinutes(15), "executor.sandbox.image");
-            try (DockerSandboxes sandboxes =
-                    new DockerSandboxes(engine, image, settings, pool, admission, new SimpleMeterRegistry())) {
+            try (DockerSandboxes sandboxes = new DockerSandboxes(
+                    engine, image, settings, new SelfCheck(Set.of()), pool, admission, new SimpleMeterRegistry())) {
                 new SandboxBenchmark(sandboxes, image, width).run();
             }
         }

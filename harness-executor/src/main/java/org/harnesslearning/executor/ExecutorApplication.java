@@ -1,5 +1,6 @@
 package org.harnesslearning.executor;
 
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.URI;
@@ -17,11 +18,18 @@ import org.harnesslearning.executor.execution.Executions;
 import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
+import org.harnesslearning.executor.sandbox.Heartbeats;
 import org.harnesslearning.executor.sandbox.ImageBuild;
 import org.harnesslearning.executor.sandbox.PoolSettings;
+import org.harnesslearning.executor.sandbox.Protection;
+import org.harnesslearning.executor.sandbox.Reaper;
+import org.harnesslearning.executor.sandbox.ReaperSettings;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.executor.sandbox.Sandboxes;
+import org.harnesslearning.executor.sandbox.SelfCheck;
+import org.harnesslearning.executor.sandbox.StoredHeartbeats;
 import org.harnesslearning.store.execution.ExecutionStoreConfiguration;
+import org.harnesslearning.store.execution.ExecutorInstances;
 import org.harnesslearning.store.execution.ModelCalls;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.RunBudgets;
@@ -44,6 +52,7 @@ import org.springframework.context.annotation.Import;
     SandboxSettings.class,
     PoolSettings.class,
     AdmissionSettings.class,
+    ReaperSettings.class,
     BrokerSettings.class,
     ExecutionSettings.class
 })
@@ -60,17 +69,34 @@ public class ExecutorApplication {
     }
 
     @Bean
-    DockerEngine dockerEngine(SandboxSettings settings, Clock clock) {
-        return DockerEngine.connect(settings, clock);
+    Heartbeats heartbeats(ExecutorInstances instances) {
+        return new StoredHeartbeats(instances);
     }
 
     @Bean
+    DockerEngine dockerEngine(SandboxSettings settings, Clock clock, Heartbeats heartbeats) {
+        return DockerEngine.connect(settings, clock, heartbeats.registry());
+    }
+
+    @Bean
+    Reaper reaper(DockerEngine engine, Heartbeats heartbeats, ReaperSettings settings, MeterRegistry metrics) {
+        Reaper reaper = Reaper.start(engine, heartbeats, settings);
+        FunctionCounter.builder("executor.containers.reaped", reaper, Reaper::removed)
+                .description("Containers of lost executors that this one removed")
+                .register(metrics);
+        return reaper;
+    }
+
+    /** The image of sandboxes, and a host that was found to hold them; the reaper's first heartbeat comes before. */
+    @Bean
     DockerSandboxes sandboxes(
             DockerEngine engine,
+            Reaper reaper,
             SandboxSettings settings,
             PoolSettings pool,
             AdmissionSettings admission,
-            MeterRegistry metrics) {
+            MeterRegistry metrics)
+            throws InterruptedException {
         String image = ImageBuild.resolve(
                 engine,
                 settings.image(),
@@ -80,12 +106,26 @@ public class ExecutorApplication {
         Gauge.builder("executor.containers", engine, DockerEngine::containers)
                 .description("Containers started and not removed yet")
                 .register(metrics);
-        return new DockerSandboxes(engine, image, settings, pool, admission, metrics);
+        Gauge.builder("executor.containers.quarantined", engine, DockerEngine::quarantined)
+                .description("Containers that the engine did not remove when asked to")
+                .register(metrics);
+        SelfCheck check = SelfCheck.run(engine, image, settings);
+        for (Protection protection : Protection.values()) {
+            Gauge.builder("executor.sandbox.gap", () -> check.gaps().contains(protection) ? 1 : 0)
+                    .tag("protection", protection.name())
+                    .description("1 where this host lacks the protection and a setting accepts that")
+                    .register(metrics);
+        }
+        return new DockerSandboxes(engine, image, settings, check, pool, admission, metrics);
     }
 
     @Bean
-    HealthIndicator docker(DockerEngine engine) {
-        return () -> engine.healthy() ? Health.up().build() : Health.down().build();
+    HealthIndicator docker(DockerEngine engine, Sandboxes sandboxes) {
+        return () -> (engine.healthy() ? Health.up() : Health.down())
+                .withDetail("containers", engine.containers())
+                .withDetail("quarantined", engine.quarantined())
+                .withDetail("sandbox_gaps", sandboxes.gaps())
+                .build();
     }
 
     @Bean

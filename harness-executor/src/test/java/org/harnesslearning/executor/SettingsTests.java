@@ -7,8 +7,10 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.harnesslearning.executor.broker.BrokerSettings;
 import org.harnesslearning.executor.execution.ExecutionSettings;
+import org.harnesslearning.executor.sandbox.Protection;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -46,6 +48,7 @@ class SettingsTests {
                         1 << 16,
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(20),
+                        Set.of(),
                         List.of("ctypes", "socket", "multiprocessing", "threading", "signal", "importlib")));
         Map<String, Object> all = Map.ofEntries(
                 Map.entry("docker-host", "tcp://h:1"),
@@ -69,6 +72,7 @@ class SettingsTests {
                 Map.entry("answer-chars", "14"),
                 Map.entry("smoke-timeout", "15s"),
                 Map.entry("static-timeout", "16s"),
+                Map.entry("accepted-gaps", "SECCOMP,swap-limit"),
                 Map.entry("forbidden-imports", "pickle,os"));
         assertThat(bind("executor.sandbox", SandboxSettings.class, all))
                 .isEqualTo(new SandboxSettings(
@@ -93,6 +97,7 @@ class SettingsTests {
                         14,
                         Duration.ofSeconds(15),
                         Duration.ofSeconds(16),
+                        Set.of(Protection.SECCOMP, Protection.SWAP_LIMIT),
                         List.of("pickle", "os")));
         assertThatThrownBy(() -> bind("executor.sandbox", SandboxSettings.class, Map.of("max-containers", "0")))
                 .hasStackTraceContaining("a limit is too small");

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
@@ -19,6 +20,7 @@ import org.harnesslearning.executor.sandbox.DockerSandboxes;
 import org.harnesslearning.executor.sandbox.ImageBuild;
 import org.harnesslearning.executor.sandbox.PoolSettings;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
+import org.harnesslearning.executor.sandbox.SelfCheck;
 import org.harnesslearning.testing.SharedData;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
@@ -37,15 +39,31 @@ public final class TestSandboxes implements AutoCloseable {
 
     public TestSandboxes(Map<String, Object> changes) {
         settings = settings(changes);
-        engine = DockerEngine.connect(settings, Clock.systemUTC());
+        engine = DockerEngine.connect(settings, Clock.systemUTC(), "test");
         image = ImageBuild.resolve(engine, null, IMAGE_BUILD, Duration.ofMinutes(15), "executor.sandbox.image");
         sandboxes = new DockerSandboxes(
                 engine,
                 image,
                 settings,
+                new SelfCheck(Set.of()),
                 bound("executor.pool", PoolSettings.class, withDefault(changes, "executor.pool.size", 0)),
                 bound("executor.admission", AdmissionSettings.class, changes),
                 metrics);
+    }
+
+    /** Sandboxes of an engine without a pool, as many at once as the settings allow, whatever the machine has. */
+    public static DockerSandboxes sandboxes(DockerEngine engine, String image, SandboxSettings settings) {
+        return new DockerSandboxes(
+                engine,
+                image,
+                settings,
+                new SelfCheck(Set.of()),
+                bound("executor.pool", PoolSettings.class, Map.of("executor.pool.size", 0)),
+                bound(
+                        "executor.admission",
+                        AdmissionSettings.class,
+                        Map.of("executor.admission.cpus", 1000, "executor.admission.memory-mib", 1 << 20)),
+                new SimpleMeterRegistry());
     }
 
     /** Settings as a service reads them, with an owner of their own. */

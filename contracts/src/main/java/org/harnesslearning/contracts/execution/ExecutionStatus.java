@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param cached how many of them were stored before this execution began
  * @param failure infrastructure code when {@code state} is {@code failed}
  * @param message one sentence for a person when failed
+ * @param sandboxGaps names of protections that the executor's host lacks and its settings accept; empty on a sound host
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record ExecutionStatus(
@@ -22,7 +23,8 @@ public record ExecutionStatus(
         List<QuestionResult> results,
         int cached,
         @Nullable OutcomeCode failure,
-        @Nullable String message) {
+        @Nullable String message,
+        List<String> sandboxGaps) {
     /** Where the work stands. */
     public enum State {
         RUNNING,
@@ -42,5 +44,17 @@ public record ExecutionStatus(
 
     public ExecutionStatus {
         results = List.copyOf(results);
+        sandboxGaps = List.copyOf(sandboxGaps);
+    }
+
+    /** On a sound host. */
+    public ExecutionStatus(
+            String id,
+            State state,
+            List<QuestionResult> results,
+            int cached,
+            @Nullable OutcomeCode failure,
+            @Nullable String message) {
+        this(id, state, results, cached, failure, message, List.of());
     }
 }

@@ -48,6 +48,7 @@ final class Execution {
     private final QuestionResults store;
     private final Supplier<Lane> lanes;
     private final Map<ResultKey, CompletableFuture<QuestionResult>> flights;
+    private final List<String> gaps;
     private final String harnessHash;
     private final String scorerHash;
     private final Map<String, QuestionResult> results = new ConcurrentHashMap<>();
@@ -62,16 +63,19 @@ final class Execution {
     /**
      * @param lanes makes a lane
      * @param flights keys that this process computes now, shared by all executions
+     * @param gaps protections that this host lacks
      */
     Execution(
             ExecutionRequest request,
             QuestionResults store,
             Supplier<Lane> lanes,
-            Map<ResultKey, CompletableFuture<QuestionResult>> flights) {
+            Map<ResultKey, CompletableFuture<QuestionResult>> flights,
+            List<String> gaps) {
         this.request = request;
         this.store = store;
         this.lanes = lanes;
         this.flights = flights;
+        this.gaps = gaps;
         this.harnessHash = Hashes.harness(request.source());
         this.scorerHash = Hashes.json(request.scorer());
     }
@@ -225,6 +229,7 @@ final class Execution {
                 inOrder,
                 cached,
                 ending == null ? null : ending.failure(),
-                ending == null ? null : ending.message());
+                ending == null ? null : ending.message(),
+                gaps);
     }
 }

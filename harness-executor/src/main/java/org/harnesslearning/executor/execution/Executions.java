@@ -104,7 +104,8 @@ public final class Executions implements AutoCloseable {
                 request,
                 results,
                 () -> new Lane(request, sandboxes, broker, results, scorer, settings, metrics),
-                flights);
+                flights,
+                sandboxes.gaps());
         executions.remove(request.id());
         executions.put(request.id(), execution);
         forgetOld();

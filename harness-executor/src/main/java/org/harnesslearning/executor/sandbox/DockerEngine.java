@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,8 +33,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The Docker engine, as far as the platform uses it: hardened single-use containers. Every call to it is bounded in
- * time. A container is registered for removal before it starts, and removed on every path; what the engine does not
- * remove stays registered and is tried again.
+ * time. A container is registered for removal by its name before it is created, and removed on every path; what the engine
+ * does not remove is set aside, and the {@link Reaper} tries again. No image, volume or network is made for a job.
  *
  * <p>Not set: a limit on the user's processes ({@code nproc}), which would count all containers of the same user
  * together ({@code pids-limit} counts one), and an init process: the entry point is process 1, because the kernel lets
@@ -41,7 +42,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class DockerEngine implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DockerEngine.class);
-    private static final String LABEL = "org.harnesslearning.";
+    static final String OWNER = "org.harnesslearning.owner";
+    static final String REGISTRY = "org.harnesslearning.registry";
+    static final String INSTANCE = "org.harnesslearning.instance";
+    static final String JOB = "org.harnesslearning.job";
+    static final String DEADLINE = "org.harnesslearning.deadline";
     private static final long MIB = 1 << 20;
     private static final long FILE_BYTES = 64 * MIB;
     private static final long OPEN_FILES = 256;
@@ -50,25 +55,32 @@ public final class DockerEngine implements AutoCloseable {
     private final Clock clock;
     private final DockerClient control;
     private final DockerClient streaming;
+    private final String registry;
     private final String instance = UUID.randomUUID().toString();
+
+    /** Names and ids of containers that may exist on behalf of this executor. */
     private final Set<String> registered = ConcurrentHashMap.newKeySet();
 
     /** Of these, the ones that the engine did not remove when asked. */
-    private final Set<String> stuck = ConcurrentHashMap.newKeySet();
+    private final Set<String> quarantined = ConcurrentHashMap.newKeySet();
 
-    private DockerEngine(SandboxSettings settings, Clock clock, DockerClient control, DockerClient streaming) {
+    private DockerEngine(
+            SandboxSettings settings, Clock clock, String registry, DockerClient control, DockerClient streaming) {
         this.settings = settings;
         this.clock = clock;
+        this.registry = registry;
         this.control = control;
         this.streaming = streaming;
     }
 
     /**
-     * Connects to the engine and removes containers that lost executors of this installation left behind.
+     * Connects to the engine.
      *
+     * @param registry names the place where the executors of this installation tell that they live; a label of all
+     *     containers, so that no other installation judges them by its own
      * @throws DockerUnavailableException when none answers, with what to do
      */
-    public static DockerEngine connect(SandboxSettings settings, Clock clock) {
+    public static DockerEngine connect(SandboxSettings settings, Clock clock, String registry) {
         DefaultDockerClientConfig.Builder builder = DefaultDockerClientConfig.createDefaultConfigBuilder();
         if (settings.dockerHost() != null) {
             builder.withDockerHost(settings.dockerHost());
@@ -78,11 +90,11 @@ public final class DockerEngine implements AutoCloseable {
         DockerEngine engine = new DockerEngine(
                 settings,
                 clock,
+                registry,
                 client(config, settings.controlTimeout(), settings),
                 client(config, Duration.ZERO, settings));
         try {
             engine.control.pingCmd().exec();
-            engine.removeLeftovers();
         } catch (RuntimeException e) {
             engine.closeClients();
             throw new DockerUnavailableException(
@@ -118,6 +130,11 @@ public final class DockerEngine implements AutoCloseable {
         return new Host(cpus == null ? 1 : cpus, memory == null ? 1024 : memory / MIB);
     }
 
+    /** Names this executor among those of its installation; also a label of its containers. */
+    String instance() {
+        return instance;
+    }
+
     /** Whether the engine answers now. */
     public boolean healthy() {
         try {
@@ -145,16 +162,24 @@ public final class DockerEngine implements AutoCloseable {
      * @throws InterruptedException when the caller's thread is interrupted; nothing is left then
      */
     public SandboxContainer start(ContainerSpec spec) throws InterruptedException {
-        List.copyOf(stuck).forEach(this::remove);
-        String id;
+        // Known before the engine is asked: an answer that gets lost must not leave a container that nobody knows.
+        String name = "harness-" + UUID.randomUUID();
+        registered.add(name);
+        String id = null;
         try {
-            id = create(spec);
+            id = create(spec, name);
+            registered.add(id);
         } catch (NotFoundException e) {
             throw new SandboxFaultException("The image " + spec.image() + " is missing", e);
         } catch (RuntimeException e) {
             throw new SandboxFaultException("The Docker engine can't create a container: " + reason(e), e);
+        } finally {
+            if (id == null) {
+                remove(name);
+            } else {
+                registered.remove(name);
+            }
         }
-        registered.add(id);
         SandboxContainer container = new SandboxContainer(this, id);
         boolean started = false;
         try {
@@ -190,7 +215,7 @@ public final class DockerEngine implements AutoCloseable {
         }
     }
 
-    private String create(ContainerSpec spec) {
+    private String create(ContainerSpec spec, String name) {
         long memory = spec.memoryMib() * MIB;
         HostConfig host = HostConfig.newHostConfig()
                 .withNetworkMode("none")
@@ -218,17 +243,19 @@ public final class DockerEngine implements AutoCloseable {
         }
         Instant deadline = clock.instant().plus(settings.maxLifetime());
         try (CreateContainerCmd create = control.createContainerCmd(spec.image())) {
-            return create.withHostConfig(host)
+            return create.withName(name)
+                    .withHostConfig(host)
                     .withUser("65534:65534")
                     .withHostName("sandbox")
                     .withEnv(spec.environment().entrySet().stream()
                             .map(variable -> variable.getKey() + "=" + variable.getValue())
                             .toList())
                     .withLabels(Map.of(
-                            LABEL + "owner", settings.owner(),
-                            LABEL + "instance", instance,
-                            LABEL + "job", spec.job(),
-                            LABEL + "deadline", Long.toString(deadline.getEpochSecond())))
+                            OWNER, settings.owner(),
+                            REGISTRY, registry,
+                            INSTANCE, instance,
+                            JOB, spec.job(),
+                            DEADLINE, Long.toString(deadline.getEpochSecond())))
                     .withStopTimeout(1)
                     .withAttachStdin(true)
                     .withAttachStdout(true)
@@ -242,21 +269,23 @@ public final class DockerEngine implements AutoCloseable {
 
     SandboxContainer.End end(String id) {
         try {
+            boolean ranOn = true;
             try {
                 control.killContainerCmd(id).exec();
             } catch (ConflictException | NotModifiedException e) {
-                // It does not run any more.
+                ranOn = false;
             }
             InspectContainerResponse.ContainerState state =
                     control.inspectContainerCmd(id).exec().getState();
             Long exitCode = state.getExitCodeLong();
             return new SandboxContainer.End(
-                    exitCode == null ? -1 : exitCode.intValue(), Boolean.TRUE.equals(state.getOOMKilled()));
+                    exitCode == null ? -1 : exitCode.intValue(), Boolean.TRUE.equals(state.getOOMKilled()), ranOn);
         } catch (RuntimeException e) {
             throw new SandboxFaultException("The Docker engine can't tell how a container ended: " + reason(e), e);
         }
     }
 
+    /** Kills and removes; what the engine does not remove in time is set aside. */
     void remove(String id) {
         try {
             control.removeContainerCmd(id)
@@ -267,14 +296,17 @@ public final class DockerEngine implements AutoCloseable {
         } catch (NotFoundException e) {
             forget(id);
         } catch (RuntimeException e) {
-            stuck.add(id);
-            LOG.warn("container {} is not removed yet: {}", id, reason(e));
+            if (quarantined.add(id)) {
+                LOG.warn("the container {} is set aside, since the engine does not remove it: {}", id, reason(e));
+            }
         }
     }
 
     private void forget(String id) {
         registered.remove(id);
-        stuck.remove(id);
+        if (quarantined.remove(id)) {
+            LOG.info("the container {} that was set aside is gone", id);
+        }
     }
 
     /** Containers that this executor has started and not removed yet. */
@@ -282,28 +314,54 @@ public final class DockerEngine implements AutoCloseable {
         return registered.size();
     }
 
-    /**
-     * Removes containers of this installation whose executor is lost: stopped ones, since a live executor removes its
-     * own at once, and those past their deadline. Running containers of other executors stay.
-     */
-    private void removeLeftovers() {
-        Instant now = clock.instant();
-        for (Container container : control.listContainersCmd()
-                .withShowAll(true)
-                .withLabelFilter(Map.of(LABEL + "owner", settings.owner()))
-                .exec()) {
-            boolean stopped = "exited".equals(container.getState()) || "dead".equals(container.getState());
-            boolean old = container.getCreated()
-                    < now.getEpochSecond() - settings.startTimeout().toSeconds();
-            if ((stopped && old) || deadline(container) < now.getEpochSecond()) {
-                LOG.info("removing the leftover container {}", container.getId());
-                remove(container.getId());
-            }
-        }
+    /** Of these, the ones that the engine did not remove when it was asked to. */
+    public int quarantined() {
+        return quarantined.size();
     }
 
-    private static long deadline(Container container) {
-        String label = container.getLabels().get(LABEL + "deadline");
+    /** Tries once more to remove what was set aside. */
+    void removeQuarantined() {
+        List.copyOf(quarantined).forEach(this::remove);
+    }
+
+    /**
+     * Removes containers of this installation that nobody will: those of executors that do not live, those of this one
+     * that it does not know (their creation was answered too late), and all past their deadline. Those of other living
+     * executors stay, whatever state they are in.
+     *
+     * @param living instances that live; null when that can't be told now, and then only the deadline counts
+     * @return how many were removed
+     */
+    int removeLeftovers(@Nullable Set<String> living) {
+        long now = clock.instant().getEpochSecond();
+        int removed = 0;
+        for (Container container : control.listContainersCmd()
+                .withShowAll(true)
+                .withLabelFilter(Map.of(OWNER, settings.owner()))
+                .exec()) {
+            Map<String, String> labels = container.getLabels();
+            boolean lost;
+            if (instance.equals(labels.get(INSTANCE))) {
+                lost = !registered.contains(container.getId())
+                        && Arrays.stream(container.getNames())
+                                .noneMatch(name -> registered.contains(name.substring(1)));
+            } else {
+                lost = deadline(labels) < now
+                        || (living != null
+                                && registry.equals(labels.get(REGISTRY))
+                                && !living.contains(labels.get(INSTANCE)));
+            }
+            if (lost) {
+                LOG.info("removing the leftover container {} of {}", container.getId(), labels.get(JOB));
+                remove(container.getId());
+                removed++;
+            }
+        }
+        return removed;
+    }
+
+    private static long deadline(Map<String, String> labels) {
+        String label = labels.get(DEADLINE);
         return label != null && label.matches("\\d{1,18}") ? Long.parseLong(label) : 0;
     }
 

@@ -74,7 +74,8 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             case Received.Nothing nothing ->
                 throw new SandboxFaultException("The runner does not answer to the harness", null);
             case Received.Closed closed -> {
-                if (container.end().memoryKill()) {
+                SandboxContainer.End end = container.end();
+                if (end.memoryKill()) {
                     // A source that exhausts the compiler is the harness's fault.
                     yield new DockerHarnessSandbox(
                             container,
@@ -84,7 +85,8 @@ final class DockerHarnessSandbox implements HarnessSandbox {
                             onClose,
                             new HarnessError("MemoryError", "compiling the harness ran out of memory", List.of()));
                 }
-                throw new SandboxFaultException(closed.reason() + ". " + container.stderr(), null, true);
+                throw new SandboxFaultException(
+                        closed.reason() + ". " + container.stderr(), null, closed.broken() || !end.ranOn());
             }
         };
     }
@@ -155,7 +157,7 @@ final class DockerHarnessSandbox implements HarnessSandbox {
                         return passOn(new SandboxResult.TimedOut(SandboxResult.Output.EMPTY));
                     }
                     case Received.Closed closed -> {
-                        return passOn(died(closed.reason()));
+                        return passOn(died(closed));
                     }
                     case Received.Frame(JsonNode body) -> {
                         switch (body.path("type").asString("")) {
@@ -188,7 +190,8 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             throw reason;
         }
 
-        private SandboxResult died(String reason) {
+        private SandboxResult died(Received.Closed closed) {
+            String reason = closed.reason();
             SandboxContainer.End end;
             try {
                 end = container.end();
@@ -198,8 +201,10 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             if (end.memoryKill()) {
                 return new SandboxResult.OutOfMemory(SandboxResult.Output.EMPTY);
             }
+            // A container whose connection was cut from outside runs on; that is nothing the harness did.
             return new SandboxResult.SandboxFault(
-                    reason + " (exit code " + end.exitCode() + "). " + container.stderr(), true);
+                    reason + " (exit code " + end.exitCode() + "). " + container.stderr(),
+                    closed.broken() || !end.ranOn());
         }
 
         private void serve(RunnerFrames.Llm call) throws InterruptedException {

@@ -2,6 +2,7 @@ package org.harnesslearning.executor.sandbox;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,18 +21,25 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     private static final String DRY_REPLY = "The answer is 2.";
 
     private final SandboxSettings settings;
+    private final List<String> gaps;
     private final ContainerPool pool;
     private final JobGate gate;
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
-    /** Sandboxes from one image; the pool begins to fill. */
+    /**
+     * Sandboxes from one image; the pool begins to fill.
+     *
+     * @param check what the host lacks
+     */
     public DockerSandboxes(
             DockerEngine engine,
             String image,
             SandboxSettings settings,
+            SelfCheck check,
             PoolSettings pool,
             AdmissionSettings admission,
             MeterRegistry metrics) {
+        this.gaps = check.names();
         this.settings = settings;
         this.gate = new JobGate(admission.admission(settings.maxContainers(), engine.host()), metrics);
         this.pool = new ContainerPool(engine, image, pool, metrics);
@@ -104,11 +112,13 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
                 }
                 case Received.Nothing nothing -> throw new SandboxFaultException("A check did not end in time", null);
                 case Received.Closed closed -> {
-                    if (container.end().memoryKill()) {
+                    SandboxContainer.End end = container.end();
+                    if (end.memoryKill()) {
                         yield new CheckResult(
                                 OutcomeCode.SMOKE_ERROR, "The dry run used more memory than allowed", null);
                     }
-                    throw new SandboxFaultException(closed.reason() + ". " + container.stderr(), null, true);
+                    throw new SandboxFaultException(
+                            closed.reason() + ". " + container.stderr(), null, closed.broken() || !end.ranOn());
                 }
             };
         } catch (JacksonException | IllegalArgumentException e) {
@@ -116,6 +126,11 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
         } finally {
             place.close();
         }
+    }
+
+    @Override
+    public List<String> gaps() {
+        return gaps;
     }
 
     @Override

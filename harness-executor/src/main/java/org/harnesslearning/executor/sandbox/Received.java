@@ -14,6 +14,7 @@ public sealed interface Received {
      * The container's streams ended, or carried something that is no frame.
      *
      * @param reason one sentence for a person
+     * @param broken the container sent what is no frame, or far too many
      */
-    record Closed(String reason) implements Received {}
+    record Closed(String reason, boolean broken) implements Received {}
 }

@@ -7,6 +7,7 @@ import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.PythonRun;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /** Frames between the executor and the runner in a container. */
 final class RunnerFrames {
@@ -98,6 +99,22 @@ final class RunnerFrames {
         /** Replies of the dry call: the text, and after how many calls it ends. */
         record Canned(String reply, int calls) {}
     }
+
+    /**
+     * Asks for what a child finds out about its sandbox.
+     *
+     * @param what {@code facts}, {@code processes} or {@code memory}
+     * @param count most processes, or bytes of memory
+     */
+    record Probe(RunnerLimits limits, String what, int timeoutS, long count) implements ToRunner {
+        @Override
+        public String type() {
+            return "probe";
+        }
+    }
+
+    /** Answer to {@link Probe}; the outcome is that of a question. */
+    record Probed(String type, String outcome, @Nullable JsonNode facts) {}
 
     /** Answer to {@link Program}; the error of the compiler, or null. */
     record Compiled(String type, @Nullable HarnessError error) {}

@@ -10,6 +10,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -18,12 +19,14 @@ import tools.jackson.databind.JsonNode;
  */
 public final class SandboxContainer implements AutoCloseable {
     private static final int MAX_QUEUED_FRAMES = 10_000;
+    private static final long MAX_QUEUED_BYTES = 32 << 20;
     private static final int STDERR_CHARS = 8192;
 
     private final DockerEngine engine;
     private final String id;
     private final Frames.Outgoing outgoing = new Frames.Outgoing();
-    private final LinkedBlockingQueue<Received> incoming = new LinkedBlockingQueue<>();
+    private final LinkedBlockingQueue<Queued> incoming = new LinkedBlockingQueue<>();
+    private final AtomicLong queuedBytes = new AtomicLong();
     private final StringBuffer stderr = new StringBuffer();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final Streams streams = new Streams();
@@ -33,8 +36,13 @@ public final class SandboxContainer implements AutoCloseable {
         this.id = id;
     }
 
-    /** How a container ended. */
-    public record End(int exitCode, boolean memoryKill) {}
+    /**
+     * How a container ended.
+     *
+     * @param memoryKill the kernel killed one of its processes for memory
+     * @param ranOn it did not end by itself, but when its end was asked for
+     */
+    public record End(int exitCode, boolean memoryKill, boolean ranOn) {}
 
     /** The container's id at the engine. */
     public String id() {
@@ -52,14 +60,15 @@ public final class SandboxContainer implements AutoCloseable {
      * @throws InterruptedException when the caller's thread is interrupted; the container should then be closed
      */
     public Received receive(Duration timeout) throws InterruptedException {
-        Received received = incoming.poll(Math.max(0, timeout.toNanos()), TimeUnit.NANOSECONDS);
-        if (received == null) {
+        Queued first = incoming.poll(Math.max(0, timeout.toNanos()), TimeUnit.NANOSECONDS);
+        if (first == null) {
             return new Received.Nothing();
         }
-        if (received instanceof Received.Closed) {
-            incoming.add(received);
+        queuedBytes.addAndGet(-first.bytes);
+        if (first.received instanceof Received.Closed) {
+            incoming.add(first);
         }
-        return received;
+        return first.received;
     }
 
     /**
@@ -94,10 +103,18 @@ public final class SandboxContainer implements AutoCloseable {
         return streams;
     }
 
+    /** What waits to be received, and how many bytes it took on the stream. */
+    private record Queued(Received received, long bytes) {}
+
+    private void closed(String reason, boolean broken) {
+        incoming.add(new Queued(new Received.Closed(reason, broken), 0));
+    }
+
     /** Receives both streams on docker-java's thread. */
     final class Streams extends ResultCallback.Adapter<Frame> {
         private final Frames.Decoder decoder = new Frames.Decoder();
         private final AtomicInteger failures = new AtomicInteger();
+        private long undecoded;
 
         @Override
         public void onNext(Frame frame) {
@@ -113,28 +130,31 @@ public final class SandboxContainer implements AutoCloseable {
                 return;
             }
             try {
+                undecoded += frame.getPayload().length;
                 decoder.add(frame.getPayload());
                 for (JsonNode body = decoder.next(); body != null; body = decoder.next()) {
-                    if (incoming.size() >= MAX_QUEUED_FRAMES) {
-                        throw new IOException("more frames came than anyone asked for");
+                    // What nobody takes from the queue must not fill this process's memory.
+                    if (incoming.size() >= MAX_QUEUED_FRAMES || queuedBytes.addAndGet(undecoded) > MAX_QUEUED_BYTES) {
+                        throw new IOException("more came than anyone asked for");
                     }
-                    incoming.add(new Received.Frame(body));
+                    incoming.add(new Queued(new Received.Frame(body), undecoded));
+                    undecoded = 0;
                 }
             } catch (IOException e) {
                 failures.incrementAndGet();
-                incoming.add(new Received.Closed("The container broke the protocol: " + e.getMessage()));
+                closed("The container broke the protocol: " + e.getMessage(), true);
             }
         }
 
         @Override
         public void onError(Throwable throwable) {
-            incoming.add(new Received.Closed("The connection to the container failed: " + throwable));
+            closed("The connection to the container failed: " + throwable, false);
             super.onError(throwable);
         }
 
         @Override
         public void onComplete() {
-            incoming.add(new Received.Closed("The container's streams ended"));
+            closed("The container's streams ended", false);
             super.onComplete();
         }
 

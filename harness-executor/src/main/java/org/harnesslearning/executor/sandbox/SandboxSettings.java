@@ -2,6 +2,7 @@ package org.harnesslearning.executor.sandbox;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -31,6 +32,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param answerChars longest answer
  * @param smokeTimeout most time for import and one dry call
  * @param staticTimeout most time for compiling and walking the syntax tree
+ * @param acceptedGaps protections that this host may lack; every other one that the self-check misses stops the start
  * @param forbiddenImports top-level modules that a harness must not import; their C twins ({@code _socket}) are meant too
  */
 @ConfigurationProperties("executor.sandbox")
@@ -60,9 +62,12 @@ public record SandboxSettings(
         @DefaultValue("10s") Duration smokeTimeout,
         @DefaultValue("20s") Duration staticTimeout,
 
+        @DefaultValue({}) Set<Protection> acceptedGaps,
+
         @DefaultValue({"ctypes", "socket", "multiprocessing", "threading", "signal", "importlib"})
         List<String> forbiddenImports) {
     public SandboxSettings {
+        acceptedGaps = Set.copyOf(acceptedGaps);
         forbiddenImports = List.copyOf(forbiddenImports);
         if (maxContainers < 1 || pids < 4 || !(cpus > 0) || tmpMib < 1 || deadlineFactor < 1) {
             throw new IllegalArgumentException("executor.sandbox: a limit is too small");

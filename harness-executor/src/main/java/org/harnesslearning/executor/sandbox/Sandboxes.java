@@ -1,5 +1,6 @@
 package org.harnesslearning.executor.sandbox;
 
+import java.util.List;
 import java.util.OptionalInt;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
@@ -29,4 +30,7 @@ public interface Sandboxes {
      * @return after how many seconds to try again; empty when the job may come, at once or after a wait for its turn
      */
     OptionalInt retryAfterS(Limits limits);
+
+    /** Names of protections that this host lacks and the settings accept; every execution carries them. */
+    List<String> gaps();
 }

@@ -56,7 +56,7 @@ class GymTests {
     @BeforeAll
     static void start() {
         sandbox = TestSandboxes.settings(Map.of("executor.sandbox.cpus", "2"));
-        engine = DockerEngine.connect(sandbox, Clock.systemUTC());
+        engine = DockerEngine.connect(sandbox, Clock.systemUTC(), "test");
         gym = gym();
     }
 

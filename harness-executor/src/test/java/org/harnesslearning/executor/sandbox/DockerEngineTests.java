@@ -11,12 +11,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -80,27 +80,42 @@ class DockerEngineTests {
     }
 
     @Test
-    void containers_of_a_lost_executor_end_by_themselves_and_are_removed_by_the_next() throws InterruptedException {
+    void leftovers_go_by_who_lives_and_past_their_deadline() throws InterruptedException {
         try (TestSandboxes lost = new TestSandboxes(Map.of());
                 TestSandboxes sibling = new TestSandboxes(
-                        Map.of("executor.sandbox.owner", lost.settings().owner()))) {
+                        Map.of("executor.sandbox.owner", lost.settings().owner()));
+                TestSandboxes stranger = new TestSandboxes(Map.of())) {
             SandboxContainer left = lost.engine().start(new ContainerSpec(lost.image(), "left", 64));
             SandboxContainer live = sibling.engine().start(new ContainerSpec(lost.image(), "live", 64));
-            // What the kernel does to the connections of a killed process.
+            SandboxContainer foreign = stranger.engine().start(new ContainerSpec(lost.image(), "foreign", 64));
+            // What the kernel does to the connections of a killed process; the container ends by itself.
             left.streams().shut();
             await(() -> !running(left.id()));
+            Set<String> living = Set.of(sibling.engine().instance());
+            String next = "an executor that starts now";
 
-            // A stopped container is removed once it is old enough to be nobody's current business.
-            Clock later = Clock.fixed(Instant.now().plus(Duration.ofMinutes(5)), ZoneOffset.UTC);
-            DockerEngine.connect(lost.settings(), later).close();
+            // Another database's executors are not judged by this one's.
+            assertThat(reap(lost, Duration.ZERO, "elsewhere", living)).isZero();
+            // While nobody can say who lives, everything stays.
+            assertThat(reap(lost, Duration.ZERO, "test", null)).isZero();
+            assertThat(reap(lost, Duration.ZERO, "test", living)).as(next).isEqualTo(1);
             assertThat(lost.containers()).containsExactly(live.id());
             assertThat(running(live.id())).isTrue();
-
-            // Past its deadline, even a running one is removed.
-            Clock muchLater = Clock.fixed(Instant.now().plus(Duration.ofHours(7)), ZoneOffset.UTC);
-            DockerEngine.connect(lost.settings(), muchLater).close();
+            assertThat(reap(lost, Duration.ofHours(7), "test", null))
+                    .as("past the deadline")
+                    .isEqualTo(1);
             assertThat(lost.containers()).isEmpty();
+            assertThat(running(foreign.id())).as("another owner's").isTrue();
+            left.close();
             live.close();
+            foreign.close();
+        }
+    }
+
+    private static int reap(TestSandboxes of, Duration later, String registry, @Nullable Set<String> living) {
+        Clock clock = Clock.offset(Clock.systemUTC(), later);
+        try (DockerEngine engine = DockerEngine.connect(of.settings(), clock, registry)) {
+            return engine.removeLeftovers(living);
         }
     }
 
@@ -113,7 +128,7 @@ class DockerEngineTests {
                     "tcp://127.0.0.1:" + stalling.getLocalPort(),
                     "executor.sandbox.control-timeout",
                     "300ms"));
-            assertThatThrownBy(() -> DockerEngine.connect(settings, Clock.systemUTC()))
+            assertThatThrownBy(() -> DockerEngine.connect(settings, Clock.systemUTC(), "test"))
                     .isInstanceOf(DockerUnavailableException.class)
                     .hasMessageContaining("No Docker engine answers at tcp://127.0.0.1:");
         }

@@ -4,55 +4,81 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
-import java.util.Collection;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.SortedSet;
-import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
+import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.execution.PythonRun;
 import org.harnesslearning.contracts.model.ChatRequest;
-import org.harnesslearning.executor.TestSandboxes;
-import org.harnesslearning.testing.RequiresDocker;
+import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
-@RequiresDocker
-class SandboxTests {
+/**
+ * What every implementation of {@link Sandboxes} must do; each has a test class that extends this one. A fixture makes the
+ * implementation from settings and can say what is left behind by it.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class SandboxesContract {
+    /** An implementation under test. */
+    interface Fixture extends AutoCloseable {
+        Sandboxes sandboxes();
+
+        /** Names of what exists on behalf of jobs, such as containers; empty when no job runs. */
+        List<String> left();
+
+        /** Kills from outside whatever runs jobs now. */
+        void killJobs();
+
+        @Override
+        void close();
+    }
+
+    /**
+     * A new fixture.
+     *
+     * @param changes settings by their full names that differ from the defaults
+     */
+    abstract Fixture fixture(Map<String, Object> changes);
+
     private static final Limits LIMITS = new Limits(3, 5, 128);
     private static final Limits SHORT = new Limits(3, 1, 128);
     private static final Broker ECHO = request ->
             new Broker.Answer.Reply("reply to " + request.messages().getLast().content());
-    private static TestSandboxes docker;
+    private Fixture fixture;
 
     @BeforeAll
-    static void start() {
-        docker = new TestSandboxes(Map.of());
+    void start() {
+        fixture = fixture(Map.of());
     }
 
     @AfterAll
-    static void stop() {
-        docker.close();
+    void stop() {
+        fixture.close();
     }
 
     @AfterEach
-    void no_container_is_left() {
-        assertThat(docker.containers()).isEmpty();
+    void nothing_is_left() {
+        assertThat(fixture.left()).isEmpty();
     }
 
-    private static HarnessSandbox open(String source, Limits limits) throws InterruptedException {
-        return docker.sandboxes().open("test", source, limits);
+    private HarnessSandbox open(String source, Limits limits) throws InterruptedException {
+        return fixture.sandboxes().open("test", source, limits);
     }
 
-    private static SandboxResult ask(String source, Limits limits) throws InterruptedException {
+    private SandboxResult ask(String source, Limits limits) throws InterruptedException {
         try (HarnessSandbox sandbox = open(source, limits)) {
             return sandbox.ask("q", ECHO);
         }
@@ -236,91 +262,6 @@ class SandboxTests {
     }
 
     @Test
-    void a_child_reaches_neither_the_runner_nor_the_host() throws InterruptedException {
-        String source = """
-                import os, ssl
-                from urllib.request import urlopen
-
-                def tried(action):
-                    try:
-                        action()
-                        return "ok"
-                    except OSError as e:
-                        return type(e).__name__
-
-                def run(question, env):
-                    fds = []
-                    for fd in range(256):
-                        try:
-                            os.fstat(fd)
-                            fds.append(fd)
-                        except OSError:
-                            pass
-                    status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
-                    facts = {
-                        "fds": fds,
-                        "runner output": tried(lambda: open("/proc/1/fd/1", "wb")),
-                        "runner memory": tried(lambda: open("/proc/1/mem", "rb")),
-                        "runner environment": tried(lambda: open("/proc/1/environ", "rb").read()),
-                        "own memory": tried(lambda: open("/proc/self/mem", "rb")),
-                        "network": tried(lambda: urlopen("http://192.0.2.1/", timeout=3)),
-                        "interfaces": sorted(os.listdir("/sys/class/net")),
-                        "write root": tried(lambda: open("/opt/x", "w")),
-                        "write sys": tried(lambda: open("/sys/kernel/x", "w")),
-                        "sysrq": tried(lambda: open("/proc/sysrq-trigger", "w")),
-                        "kcore": tried(lambda: open("/proc/kcore", "rb").read(1)),
-                        "docker socket": os.path.exists("/var/run/docker.sock"),
-                        "uid": os.getuid(),
-                        "capabilities": status["CapEff"].strip() + status["CapBnd"].strip(),
-                        "no new privileges": status["NoNewPrivs"].strip(),
-                        "seccomp": status["Seccomp"].strip(),
-                        "environment": sorted(os.environ),
-                    }
-                    os.kill(1, 9)
-                    os.kill(1, 19)
-                    for fact in facts.items():
-                        env.log(repr(fact))
-                    return "done"
-                """;
-        SandboxResult result = ask(source, LIMITS);
-        assertThat(answer(result)).isEqualTo("done");
-        assertThat(((SandboxResult.Completed) result).output().log())
-                .contains(
-                        "('fds', [0, 1, 2, 3])",
-                        "('runner output', 'PermissionError')",
-                        "('runner memory', 'PermissionError')",
-                        "('runner environment', 'PermissionError')",
-                        "('own memory', 'PermissionError')",
-                        "('network', 'URLError')",
-                        "('interfaces', ['lo'])",
-                        "('write root', 'OSError')",
-                        "('docker socket', False)",
-                        "('uid', 65534)",
-                        "('capabilities', '00000000000000000000000000000000')",
-                        "('no new privileges', '1')",
-                        "('seccomp', '2')",
-                        "('environment', " + names(environment()) + ")")
-                .noneMatch(fact -> fact.contains("sysrq', 'ok") || fact.contains("write sys', 'ok"));
-    }
-
-    /** The image's own variables, and the two that the engine adds; nothing of this process. */
-    private static SortedSet<String> environment() {
-        SortedSet<String> names = new TreeSet<>(Set.of("HOME", "HOSTNAME"));
-        for (String variable : TestSandboxes.client()
-                .inspectImageCmd(docker.image())
-                .exec()
-                .getConfig()
-                .getEnv()) {
-            names.add(variable.substring(0, variable.indexOf('=')));
-        }
-        return names;
-    }
-
-    private static String names(Collection<String> names) {
-        return names.stream().map(name -> "'" + name + "'").collect(Collectors.joining(", ", "[", "]"));
-    }
-
-    @Test
     void forged_messages_gain_nothing_but_the_childs_own_answer() throws InterruptedException {
         String source = """
                 import json, os, struct
@@ -461,8 +402,8 @@ class SandboxTests {
 
     @Test
     void a_call_that_outlives_the_deadline_is_no_score() throws InterruptedException {
-        try (TestSandboxes strict = new TestSandboxes(
-                Map.of("executor.sandbox.deadline-factor", 1, "executor.sandbox.clock-grace", "500ms"))) {
+        try (Fixture strict =
+                fixture(Map.of("executor.sandbox.deadline-factor", 1, "executor.sandbox.clock-grace", "500ms"))) {
             HarnessSandbox sandbox =
                     strict.sandboxes().open("test", "def run(question, env):\n    return env.llm('x')\n", SHORT);
             assertThatThrownBy(() -> sandbox.ask("q", request -> {
@@ -471,7 +412,7 @@ class SandboxTests {
                     }))
                     .isInstanceOf(Broker.PendingCallException.class);
             sandbox.close();
-            assertThat(strict.containers()).isEmpty();
+            assertThat(strict.left()).isEmpty();
         }
     }
 
@@ -507,13 +448,11 @@ class SandboxTests {
     }
 
     @Test
-    void a_container_that_is_killed_from_outside_is_a_fault() throws InterruptedException {
+    void a_job_that_is_killed_from_outside_is_a_fault() throws InterruptedException {
         String source = "def run(question, env):\n    return env.llm(question)\n";
         try (HarnessSandbox sandbox = open(source, LIMITS)) {
             SandboxResult result = sandbox.ask("q", request -> {
-                docker.containers()
-                        .forEach(id ->
-                                TestSandboxes.client().killContainerCmd(id).exec());
+                fixture.killJobs();
                 return new Broker.Answer.Reply("too late");
             });
             assertThat(result).isInstanceOf(SandboxResult.SandboxFault.class);
@@ -538,5 +477,66 @@ class SandboxTests {
         asked.await();
         thread.interrupt();
         assertThat(thread.join(Duration.ofSeconds(20))).isTrue();
+    }
+
+    @Test
+    void jobs_at_the_same_time_keep_apart_and_all_end() throws Exception {
+        String source = """
+                import os
+
+                def run(question, env):
+                    left = os.listdir("/tmp")
+                    with open("/tmp/mine", "w") as file:
+                        file.write(question)
+                    reply = env.llm(question)
+                    return f"{left} {open('/tmp/mine').read()} {reply}"
+                """;
+        List<Callable<String>> jobs = new ArrayList<>();
+        for (int job = 0; job < 12; job++) {
+            String question = "question " + job;
+            jobs.add(() -> {
+                try (HarnessSandbox sandbox = open(source, LIMITS)) {
+                    return answer(sandbox.ask(question, ECHO));
+                }
+            });
+        }
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<String>> answers = threads.invokeAll(jobs);
+            for (int job = 0; job < answers.size(); job++) {
+                assertThat(answers.get(job).get()).isEqualTo("[] question %d reply to question %d", job, job);
+            }
+        }
+    }
+
+    @Test
+    void a_used_up_or_closed_sandbox_takes_no_more_questions() throws InterruptedException {
+        HarnessSandbox sandbox = open("def run(question, env):\n    return question\n", LIMITS);
+        assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("q");
+        fixture.killJobs();
+        assertThat(sandbox.ask("q", ECHO)).isInstanceOf(SandboxResult.SandboxFault.class);
+        assertThat(sandbox.usable()).isFalse();
+        assertThatThrownBy(() -> sandbox.ask("q", ECHO)).isInstanceOf(IllegalStateException.class);
+        sandbox.close();
+        sandbox.close();
+        assertThat(sandbox.usable()).isFalse();
+    }
+
+    @Test
+    void a_check_executes_in_a_sandbox_of_its_own_and_finds_the_first_fault() throws InterruptedException {
+        Sandboxes sandboxes = fixture.sandboxes();
+        assertThat(sandboxes.check("def run(question, env):\n    return env.llm(question)\n", LIMITS))
+                .isEqualTo(CheckResult.PASSED);
+        Map<String, OutcomeCode> faults = Map.of(
+                "def run(question, env:\n", OutcomeCode.SYNTAX_ERROR,
+                "import socket\ndef run(question, env):\n    return ''\n", OutcomeCode.FORBIDDEN_CONSTRUCT,
+                "def answer(question, env):\n    return ''\n", OutcomeCode.MISSING_ENTRY_POINT,
+                "import nothing\ndef run(question, env):\n    return ''\n", OutcomeCode.IMPORT_ERROR,
+                "def run(question, env):\n    return missing\n", OutcomeCode.SMOKE_ERROR,
+                "def run(question, env):\n    while True: pass\n", OutcomeCode.SMOKE_TIMEOUT);
+        for (Map.Entry<String, OutcomeCode> fault : faults.entrySet()) {
+            assertThat(sandboxes.check(fault.getKey(), SHORT).code())
+                    .as(fault.getKey())
+                    .isEqualTo(fault.getValue());
+        }
     }
 }

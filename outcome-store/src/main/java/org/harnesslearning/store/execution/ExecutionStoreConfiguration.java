@@ -22,4 +22,9 @@ public class ExecutionStoreConfiguration {
     RunBudgets runBudgets(JdbcClient jdbc, Clock clock) {
         return new RunBudgets(jdbc, clock);
     }
+
+    @Bean
+    ExecutorInstances executorInstances(JdbcClient jdbc) {
+        return new ExecutorInstances(jdbc);
+    }
 }

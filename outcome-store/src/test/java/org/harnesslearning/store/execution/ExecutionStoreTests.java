@@ -148,4 +148,23 @@ class ExecutionStoreTests {
         assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(4, 20, 2, 10), 2, 1));
         assertThat(budgets.usage("unknown")).isEqualTo(new RunBudgets.RunUsage(Usage.ZERO, 0, 0));
     }
+
+    @Test
+    void an_executor_lives_as_long_as_it_says_so() {
+        ExecutorInstances executors = new ExecutorInstances(jdbc);
+        assertThat(executors.registry()).hasSize(36).isEqualTo(executors.registry());
+        executors.beat("one");
+        executors.beat("one");
+        executors.beat("two");
+        jdbc.sql("update executor_instance set beat_at = now() - interval '31 seconds' where instance = 'two'")
+                .update();
+        assertThat(executors.living(Duration.ofSeconds(30))).contains("one").doesNotContain("two");
+        executors.beat("two");
+        assertThat(executors.living(Duration.ofSeconds(30))).contains("one", "two");
+        executors.leave("one");
+        assertThat(executors.living(Duration.ofSeconds(30))).doesNotContain("one");
+        jdbc.sql("update executor_instance set beat_at = now() - interval '2 days'")
+                .update();
+        assertThat(executors.living(Duration.ofDays(3))).isEmpty();
+    }
 }

@@ -1,0 +1,290 @@
+package org.harnesslearning.executor.sandbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Map;
+import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.executor.TestSandboxes;
+import org.harnesslearning.testing.RequiresDocker;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A harness that knows the whole platform and attacks its results. It may lose its own question; it must not win it, nor
+ * touch the next one: that one is answered by its own child, in the same sandbox or, where the attack cost it, in a new one.
+ */
+@RequiresDocker
+class ResultIntegrityTests {
+    private static final Limits LIMITS = new Limits(3, 4, 128);
+    private static final Broker ECHO = request -> new Broker.Answer.Reply("reply");
+
+    private static final String HARNESS = """
+            import ctypes, json, os, resource, signal, socket, struct, sys, time
+
+            libc = ctypes.CDLL(None, use_errno=True)
+            ARM = os.uname().machine == "aarch64"
+            PARENT = os.getppid()
+            FINAL = {"type": "final", "nonce": "", "outcome": "completed", "answer": "stolen", "clean": True,
+                     "stdout": "", "stderr": "", "log": [], "python_runs": []}
+
+            def framed(body):
+                return struct.pack(">I", len(body)) + body
+
+            FORGED = [framed(json.dumps(FINAL).encode()), framed(b"Astolen"), b"E\\0\\0\\0\\0"]
+
+            def quietly(action, *arguments):
+                try:
+                    return action(*arguments)
+                except BaseException:
+                    return None
+
+            def descriptors():
+                for process in ("1", str(PARENT), "self"):
+                    for number in range(64):
+                        for flags in (os.O_WRONLY, os.O_RDWR):
+                            fd = quietly(os.open, f"/proc/{process}/fd/{number}", flags)
+                            if fd is not None and process != "self":
+                                for forged in FORGED:
+                                    quietly(os.write, fd, forged)
+                                return "stolen"
+
+            def memory():
+                for process in (1, PARENT):
+                    if quietly(open, f"/proc/{process}/mem", "r+b") or quietly(open, f"/proc/{process}/maps"):
+                        return "stolen"
+                    for attach in (16, 0x4206):
+                        if libc.syscall(117 if ARM else 101, attach, process, 0, 0) == 0:
+                            return "stolen"
+                    buffer = ctypes.create_string_buffer(16)
+                    local = struct.pack("PN", ctypes.addressof(buffer), 16)
+                    for number in (270, 271) if ARM else (310, 311):
+                        if libc.syscall(number, process, local, 1, local, 1, 0) > 0:
+                            return "stolen"
+                    pidfd = libc.syscall(434, process, 0)
+                    if pidfd >= 0 and any(libc.syscall(438, pidfd, number, 0) >= 0 for number in range(16)):
+                        return "stolen"
+
+            def daemon():
+                for _ in range(2):
+                    if os.fork() == 0:
+                        os.setsid()
+                        if os.fork() == 0:
+                            while True:
+                                for fd in range(64):
+                                    for forged in FORGED:
+                                        quietly(os.write, fd, forged)
+                                if os.getppid() == 1:
+                                    quietly(descriptors)
+                        os._exit(0)
+                # What they write to this question's channel is this question's own answer: wait for that to be told.
+                time.sleep(60)
+
+            def signals():
+                for number in range(1, 65):
+                    if number not in (signal.SIGCHLD,):
+                        quietly(os.kill, 1, number)
+                for _ in range(1000):
+                    os.kill(1, signal.SIGCHLD)
+
+            def limits():
+                for process in (1, PARENT):
+                    for which in range(16):
+                        if quietly(resource.prlimit, process, which, (0, 0)) is not None:
+                            return "stolen"
+                    if quietly(os.setpriority, os.PRIO_PROCESS, process, 19) or quietly(os.sched_setaffinity, process, {0}):
+                        return "stolen"
+                quietly(os.setpriority, os.PRIO_USER, 0, 19)
+                if os.getpriority(os.PRIO_PROCESS, 1) != 0 or os.sched_getscheduler(1) != os.SCHED_OTHER:
+                    return "stolen"
+
+            def close_all():
+                os.closerange(0, 4096)
+
+            def fill():
+                frame = framed(json.dumps({"type": "log", "text": "x" * 1000}).encode())
+                while True:
+                    os.write(3, frame)
+
+            def never_read():
+                request = {"type": "llm", "messages": [{"role": "user", "content": "x"}], "max_tokens": None,
+                           "temperature": None, "stop": None}
+                for _ in range(3):
+                    os.write(3, framed(json.dumps(request).encode()))
+
+            def in_flight():
+                channel = socket.socket(fileno=os.dup(3))
+                for _ in range(20):
+                    quietly(socket.send_fds, channel, [b""], [0, 1, 2, 3] * 8)
+                    channel.sendmsg([framed(json.dumps({"type": "log", "text": "x"}).encode())],
+                                    [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("4i", 0, 1, 2, 3))])
+
+            def modules():
+                # The runner's own code lies in this process, with everything that it had when the process was forked.
+                for name in ("runner", "template", "child"):
+                    module = sys.modules.get(name)
+                    if module is not None:
+                        for forged in (FINAL, {"type": "facts", "facts": {}}):
+                            quietly(lambda: module.send(forged))
+                frame = sys._getframe()
+                while frame is not None:
+                    for value in list(frame.f_locals.values()):
+                        for forged in FORGED:
+                            quietly(lambda: value.sendmsg([forged]))
+                            quietly(lambda: value.link.sendmsg([forged]))
+                        quietly(lambda: value.__dict__.update(answer="stolen", text="stolen"))
+                    frame = frame.f_back
+                for fd in range(4, 4096):
+                    for forged in FORGED:
+                        quietly(os.write, fd, forged)
+
+            def kill_template():
+                os.kill(PARENT, signal.SIGKILL)
+                time.sleep(0.3)
+
+            def stop_template():
+                os.kill(PARENT, signal.SIGSTOP)
+
+            def interrupt_template():
+                os.kill(PARENT, signal.SIGINT)
+                os.kill(PARENT, signal.SIGTERM)
+                time.sleep(0.3)
+
+            def kill_everything():
+                os.kill(-1, signal.SIGKILL)
+                time.sleep(0.3)
+
+            def orphan_kills_template_later():
+                if os.fork() == 0:
+                    os.setsid()
+                    while True:
+                        quietly(os.kill, PARENT, signal.SIGSTOP)
+
+            def threads_that_stay():
+                import _thread, atexit
+                atexit.register(lambda: os.write(3, FORGED[1]))
+                def forge():
+                    while True:
+                        quietly(os.write, 1, FORGED[0])
+                _thread.start_new_thread(forge, ())
+
+            def python_child():
+                code = "import os, struct\\nfor fd in range(3, 64):\\n try: os.write(fd, struct.pack('>I', 7) + b'Astolen')\\n" \\
+                       " except OSError: pass\\n"
+                fake_env.python(code)
+
+            def traced():
+                libc.prctl(4, 1, 0, 0, 0)
+                libc.prctl(0x59616D61, -1, 0, 0, 0)
+                if os.fork() == 0:
+                    os.setsid()
+                    while True:
+                        for process in os.listdir("/proc"):
+                            if process.isdigit() and int(process) != os.getpid():
+                                quietly(lambda: open(f"/proc/{process}/mem", "r+b").write(b"stolen"))
+
+            def run(question, env):
+                global fake_env
+                fake_env = env
+                if question == "next":
+                    return "honest"
+                return globals()[question]() or "wrong"
+            """;
+
+    private static TestSandboxes docker;
+
+    @BeforeAll
+    static void start() {
+        docker = new TestSandboxes(Map.of());
+    }
+
+    @AfterAll
+    static void stop() {
+        assertThat(docker.containers()).isEmpty();
+        docker.close();
+    }
+
+    private static HarnessSandbox open() throws InterruptedException {
+        return docker.sandboxes().open("attack", HARNESS, LIMITS);
+    }
+
+    private static void nextIsHonest(HarnessSandbox sandbox) throws InterruptedException {
+        assertThat(sandbox.ask("next", ECHO))
+                .isInstanceOfSatisfying(
+                        SandboxResult.Completed.class,
+                        completed -> assertThat(completed.answer()).isEqualTo("honest"));
+    }
+
+    /** Attacks that leave the sandbox as it was: nothing they try has any effect at all. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "descriptors",
+                "memory",
+                "signals",
+                "limits",
+                "in_flight",
+                "threads_that_stay",
+                "python_child",
+                "traced"
+            })
+    void an_attack_without_any_effect(String attack) throws InterruptedException {
+        try (HarnessSandbox sandbox = open()) {
+            for (int round = 0; round < 2; round++) {
+                assertThat(sandbox.ask(attack, ECHO))
+                        .isInstanceOfSatisfying(
+                                SandboxResult.Completed.class,
+                                completed -> assertThat(completed.answer()).isEqualTo("wrong"));
+                assertThat(sandbox.usable()).isTrue();
+                nextIsHonest(sandbox);
+            }
+        }
+    }
+
+    /** Attacks that end or harm the question they are made in, and nothing else. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "close_all",
+                "modules",
+                "fill",
+                "never_read",
+                "kill_template",
+                "stop_template",
+                "interrupt_template",
+                "kill_everything",
+                "orphan_kills_template_later"
+            })
+    void an_attack_that_costs_its_own_question_at_most(String attack) throws InterruptedException {
+        try (HarnessSandbox sandbox = open()) {
+            SandboxResult result = sandbox.ask(attack, ECHO);
+            if (result instanceof SandboxResult.Completed completed) {
+                assertThat(completed.answer()).isEqualTo("wrong");
+            } else {
+                // Always a result of the harness: an attack must not pass for a failure of the sandbox.
+                assertThat(result).isNotInstanceOf(SandboxResult.SandboxFault.class);
+            }
+            if (sandbox.usable()) {
+                nextIsHonest(sandbox);
+            }
+        }
+        try (HarnessSandbox fresh = open()) {
+            nextIsHonest(fresh);
+        }
+    }
+
+    /** A daemon shares its question's channel, so the first thing that either says is that question's answer, and the last. */
+    @Test
+    void a_daemon_answers_for_no_question_but_its_own() throws InterruptedException {
+        try (HarnessSandbox sandbox = open()) {
+            for (int round = 0; round < 3; round++) {
+                SandboxResult result = sandbox.ask("daemon", ECHO);
+                assertThat(result).isNotInstanceOf(SandboxResult.SandboxFault.class);
+                assertThat(sandbox.usable()).isTrue();
+                nextIsHonest(sandbox);
+            }
+        }
+    }
+}
