@@ -2,7 +2,8 @@
 
 import re
 
-from child import FILE, Env, Passage, Result, compile_harness, described, load
+import child
+from child import FILE, Env, compile_harness, described, load
 
 LEVEL = (3, 11)
 
@@ -102,7 +103,7 @@ def is_program_fault(e, reply):
     if isinstance(e, (NameError, ImportError)):
         return True
     if isinstance(e, AttributeError):
-        return isinstance(e.obj, (Env, Result, Passage)) or (type(e.obj) is str and e.obj == reply)
+        return isinstance(e.obj, (Env, child.Result, child.Passage)) or (type(e.obj) is str and e.obj == reply)
     return isinstance(e, TypeError) and SIGNATURE_ERROR.match(str(e)) is not None
 
 

@@ -3,24 +3,32 @@
 The functions of the first part are also the runner's: they turn a child's message into plain values of known types.
 
 Every page that a child writes is copied for it, and with a reference count every object that it looks at is written. So
-little is imported here, what a program is going to import is imported before the fork (`preload`), and the way of an
+next to nothing is imported here, what a program is going to use is imported before the fork (`preload`), and the way of an
 answer touches few objects.
 """
 
 import gc
-import json
 import os
 import sys
 from _thread import allocate_lock
-from collections import namedtuple
 
 FILE = "harness.py"
 ROLES = ("system", "user", "assistant")
 CHANNEL = 3
 
-Result = namedtuple("Result", "stdout stderr error")
-Result.__doc__ = "What a run of env.python gave; error is None when the code ended normally."
-Passage = namedtuple("Passage", "title text")
+
+def __getattr__(name):
+    """Result and Passage, made when first needed."""
+    from collections import namedtuple
+
+    if name == "Result":
+        made = namedtuple("Result", "stdout stderr error")
+        made.__doc__ = "What a run of env.python gave; error is None when the code ended normally."
+    elif name == "Passage":
+        made = namedtuple("Passage", "title text")
+    else:
+        raise AttributeError(name)
+    return globals().setdefault(name, made)
 
 
 class LlmError(Exception):
@@ -124,10 +132,10 @@ def compile_harness(source):
 # Modules that are imported before the fork when a program's code names them, so that its children find them loaded.
 PRELOADED = frozenset(
     """
-    abc array ast base64 binascii bisect calendar cmath collections.abc contextlib copy csv dataclasses datetime decimal
-    difflib enum fractions functools hashlib heapq html io itertools keyword linecache locale math numbers operator pprint
-    queue random re secrets statistics string struct subprocess tempfile textwrap time tokenize traceback types typing
-    unicodedata urllib.parse uuid warnings zlib concurrent.futures
+    abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib copy csv dataclasses datetime
+    decimal difflib enum fractions functools hashlib heapq html io itertools json keyword linecache locale math numbers
+    operator pprint queue random re secrets statistics string struct subprocess tempfile textwrap time tokenize traceback
+    types typing unicodedata urllib.parse uuid warnings zlib concurrent.futures
     """.split()
 )
 
@@ -144,9 +152,12 @@ def names_of(code):
 def preload(code):
     """Imports what the program will import. Only the standard library is executed."""
     names = names_of(code)
-    if "python" in names:  # env.python
-        names.add("subprocess")
-    for name in sorted(names & PRELOADED):
+    if not names.isdisjoint(("llm", "log", "python")):
+        names.add("json")  # messages of env
+    if "python" in names:
+        names |= {"subprocess", "resource", "select", "time"}
+        sys.modules[__name__].Result
+    for name in sorted(names & (PRELOADED | {"resource", "select"})):
         try:
             __import__(name)
         except Exception:  # the harness meets the same error and can be told of it
@@ -164,6 +175,8 @@ class Channel:
 
     def send(self, frame):
         """One message to the runner; whole, whatever threads the harness has."""
+        import json
+
         with self._lock:
             self._send(json.dumps(frame).encode())
 
@@ -172,6 +185,8 @@ class Channel:
             self._send(b"A" + text)
 
     def call(self, frame):
+        import json
+
         with self._lock:
             self._send(json.dumps(frame).encode())
             return json.loads(self.receive())
@@ -272,7 +287,7 @@ def run_python(code, timeout_s):
             preexec_fn=limits,
         )
     except OSError as e:
-        return Result("", "", f"can't start: {e.strerror}")
+        return sys.modules[__name__].Result("", "", f"can't start: {e.strerror}")
     finally:
         os.close(source)
     end = time.monotonic() + timeout_s
@@ -311,7 +326,7 @@ def run_python(code, timeout_s):
     if error is None and status != 0:
         last = stderr.strip().rpartition("\n")[2]
         error = last or (f"ended by signal {-status}" if status < 0 else f"exit code {status}")
-    return Result(stdout, stderr, error)
+    return sys.modules[__name__].Result(stdout, stderr, error)
 
 
 def memory_limit():
@@ -399,3 +414,19 @@ def rehearse():
         answer(Rehearsal(), Rehearsal.PROGRAM, "")
     del sys.modules["harness"]
     gc.collect()
+
+
+class Program:
+    """The work of the template process that answers questions; the program comes from the runner in an anonymous file."""
+
+    def prepare(self, link):
+        _, rights, _, _ = link.recvmsg(1, 64)
+        with open(int.from_bytes(rights[0][2][:4], sys.byteorder), "rb") as file:
+            source = file.read().decode()
+        code, _ = compile_harness(source)
+        preload(code)
+        rehearse()
+        self.channel, self.code, self.source = Channel(), code, source
+
+    def run(self):
+        answer(self.channel, self.code, self.source)

@@ -1,4 +1,4 @@
-"""The sandbox's entry point: runs one harness on questions, one forked child a question.
+"""The runner: runs one harness on questions, one forked child a question.
 
 It is process 1 of a single-use container without network. The executor talks to it on the container's standard input
 and output in frames: four bytes of length (big endian), then one JSON object. Nothing else in the container can reach
@@ -22,13 +22,10 @@ Frames to the runner        ping | check | probe | program | question | reply | 
 Frames from the runner      ready | pong | probed | checked | compiled | llm | final
 """
 
-import _signal
 import _socket
-import ctypes
 import gc
 import json
 import os
-import re  # noqa: F401: imported here once, so that a harness finds it loaded in every child
 import select
 import stat
 import sys
@@ -37,7 +34,6 @@ import time
 import checks
 import child
 import probe
-import syscalls
 import template
 
 STDIN, STDOUT = 0, 1
@@ -232,21 +228,28 @@ class Capture:
 class Template:
     """The template process, from this side."""
 
-    def __init__(self, prctl, target, prepare=lambda: None, count=None):
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        self.pid = os.fork()
-        if self.pid == 0:
-            template.main(theirs, prctl, prepare, target, count)
-        theirs.close()
-        ours.setblocking(False)
-        self.link = ours
+    def __init__(self, pid, link):
+        link.setblocking(False)
+        self.pid = pid
+        self.link = link
+        self.poll = select.poll()
+        self.poll.register(link, select.POLLIN)
         self.alive = True
+
+    def give(self, source):
+        """Hands over the program."""
+        file = os.memfd_create("program")
+        data = memoryview(source.encode())
+        while data:
+            data = data[os.write(file, data) :]
+        os.lseek(file, 0, os.SEEK_SET)
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, file.to_bytes(4, ORDER))
+        self.link.sendmsg((b"P",), (rights,))
+        os.close(file)
 
     def message(self, timeout_s):
         """The next message as (kind, number, descriptors); None when the template is gone or says nothing in time."""
-        poll = select.poll()
-        poll.register(self.link, select.POLLIN)
-        if self.alive and poll.poll(timeout_s * 1000):
+        if self.alive and self.poll.poll(timeout_s * 1000):
             return self.ready_message()
         self.alive = False
         return None
@@ -278,10 +281,12 @@ class Question:
         self.template = template_process
         self.limits = limits
         self.kinds = kinds
-        forked = template_process.message(PREPARATION_S)
-        if forked is None or forked[0] != b"F":
+        streams = template_process.message(PREPARATION_S)
+        forked = streams and template_process.message(PREPARATION_S)
+        if not forked or streams[0] != b"S" or forked[0] != b"F":
             sys.exit("the template process has no child")
-        _, self.pid, (channel, out, err) = forked
+        self.pid = forked[1]
+        channel, out, err = streams[2]
         self.channel = _socket.socket(fileno=channel)
         self.channel.setblocking(False)
         self.out = Capture(out, limits["capture_bytes"])
@@ -504,18 +509,28 @@ class Question:
 # ---- jobs ---------------------------------------------------------------------------------------------------------------
 
 
+class Single:
+    """The work of one child that is asked nothing."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def prepare(self, link):
+        pass
+
+
 class Box:
     """This container."""
 
-    def __init__(self):
-        self.prctl = harden()
+    def __init__(self, prctl):
+        self.prctl = prctl
         self.input = Input()
         self.folders = Folders()
         self.memory_kills = MemoryKills()
 
     def single(self, limits, kinds, wall_clock_s, target):
         """One child that is asked nothing; how it ended."""
-        process = Template(self.prctl, target, count=1)
+        process = Template(*template.start(self.prctl, Single(target), count=1))
         return Question(self, process, limits, kinds).run(wall_clock_s, no_calls)
 
     def check(self, frame):
@@ -565,16 +580,9 @@ class Box:
         verdict = self.single(frame["limits"], PROBING, frame["timeout_s"], targets[frame["what"]])
         send({"type": "probed", "outcome": verdict["outcome"], "facts": verdict.get("facts")})
 
-    def serve(self, code, source, limits):
+    def serve(self, process, source, limits):
         """Questions one after the other."""
-
-        def prepare():
-            child.preload(code)
-            child.rehearse()
-
-        channel = child.Channel()
-        process = Template(self.prctl, lambda: child.answer(channel, code, source), prepare)
-        self.prctl = None
+        process.give(source)
         while True:
             frame = self.input.receive()
             if frame["type"] != "question":  # an answer to a call of a question that has ended meanwhile
@@ -594,26 +602,11 @@ def no_calls(call, request):
     raise ValueError("a check makes no calls")
 
 
-def harden():
-    """Not dumpable, deaf to an interrupt, and under a filter of system calls where the host allows one; the switch for the
-    template, which is the only other process that needs it."""
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # Python's own handler would let any child interrupt this process
-    libc = ctypes.CDLL(None, use_errno=True)
-    syscalls.install(libc)  # whether it holds is a fact that a probe finds
-    if libc.prctl(template.PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl")
-    for name in [name for name in sys.modules if name == "ctypes" or name == "_ctypes" or name.startswith("ctypes.")]:
-        del sys.modules[name]
-    return libc.prctl
-
-
-def main():
-    if os.getpid() != 1:
-        sys.exit("the runner must be process 1 of its own container: it kills every other process")
-    box = Box()
+def main(prctl, pid, link):
+    """Serves one job; (pid, link) is the template process that answers questions."""
+    box = Box(prctl)
+    process = Template(pid, link)
     gc.disable()  # this process makes no cycles
-    gc.collect()
-    gc.freeze()
     send({"type": "ready", "python": sys.version.split()[0]})
     frame = box.input.receive()
     while frame["type"] in ("ping", "probe"):
@@ -629,4 +622,5 @@ def main():
         code, error = child.compile_harness(frame["source"])
         send({"type": "compiled", "error": error})
         if error is None:
-            box.serve(code, frame["source"], frame["limits"])
+            del code
+            box.serve(process, frame["source"], frame["limits"])

@@ -2,7 +2,7 @@
 
 It stands between the runner, which is process 1 and talks to the executor, and the children. It knows the program and
 nothing else: no question, no tag and no answer ever enters its memory, so a fork of it can't hold any. It is small, and
-touches little, because each page of it that is written after a fork is copied.
+touches little: the pages that it has are listed anew for each child, and those that either writes are copied.
 
 Its descriptors are 0 (nothing), 1 and 2 (the captured streams of the child), 3 (the child's socket) and 4 (a socket to the
 runner), which is closed in the child before anything else happens there.
@@ -10,8 +10,9 @@ runner), which is closed in the child before anything else happens there.
 It is as hard to reach for a child as the runner, but for signals: a child can end or stop it. Then the runner kills
 everything and gives the container up.
 
-Messages to the runner      F pid, with three descriptors: the runner's ends of a new child's socket and streams
-                            E status: the child has ended, and every other process of the container is dead
+Messages to the runner      S with three descriptors: the runner's ends of a new child's socket and streams
+                            F pid: that child
+                            E status: it has ended, and every other process of the container is dead
 """
 
 import _signal
@@ -27,8 +28,19 @@ SOL_SOCKET, SCM_RIGHTS = _socket.SOL_SOCKET, _socket.SCM_RIGHTS
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 
 
-def main(link, prctl, prepare, target, count):
-    """Never returns. Forks `count` children one after the other, or without end for None; each runs target()."""
+def start(prctl, work, count=None):
+    """Forks a template process for this work; its id and the socket to it. It forks `count` children one after the other,
+    or without end for None: work.prepare(link) is called once, work.run() in each child."""
+    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        main(theirs, prctl, work, count)
+    theirs.close()
+    return pid, ours
+
+
+def main(link, prctl, work, count):
+    """Never returns."""
     try:
         prefer_for_memory_kills(prctl)
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a child leaves behind becomes a child of this process
@@ -41,7 +53,7 @@ def main(link, prctl, prepare, target, count):
             os.dup2(moved[0], fd)
         os.dup2(moved[1], LINK, inheritable=False)
         os.closerange(LINK + 1, 1 << 20)
-        serve(_socket.socket(fileno=LINK), prepare, target, count)
+        serve(_socket.socket(fileno=LINK), work, count)
     finally:
         os._exit(1)
 
@@ -59,33 +71,34 @@ def prefer_for_memory_kills(prctl):
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def serve(link, prepare, target, count):
-    prepare()
+def serve(link, work, count):
+    work.prepare(link)
     ends = streams()
     # On the descriptors of a child's kind, whose properties these objects remember.
     sys.stdin = open(0, closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)  # the children's, as in any Python program
     gc.disable()
     gc.collect()
     gc.freeze()
     while True:
-        pid = os.fork()
-        if pid == 0:
-            child(target)
-        link.sendmsg(
-            (b"F" + pid.to_bytes(4, ORDER),),
-            ((SOL_SOCKET, SCM_RIGHTS, b"".join([fd.to_bytes(4, ORDER) for fd in ends])),),
-        )
+        # As little as can be between a fork and the child's end: what is written then is copied.
+        rights = b"".join([fd.to_bytes(4, ORDER) for fd in ends])
+        link.sendmsg((b"S\0\0\0\0",), ((SOL_SOCKET, SCM_RIGHTS, rights),))
         for fd in ends:
             os.close(fd)
+        pid = os.fork()
+        if pid == 0:
+            child(work)
+        link.send(b"F" + pid.to_bytes(4, ORDER))
         ended, status = os.waitpid(-1, 0)
         while ended != pid:
             ended, other = os.waitpid(-1, 0)
             if ended == pid:
                 status = other
         kill_all()
-        link.sendmsg((b"E" + status.to_bytes(4, ORDER),))
+        link.send(b"E" + status.to_bytes(4, ORDER))
         if count is not None:
             count -= 1
             if count == 0:
@@ -108,14 +121,13 @@ def streams():
     return ours, out, err
 
 
-def child(target):
+def child(work):
     """Never returns."""
     try:
         os.closerange(LINK, DESCRIPTORS)
         os.setsid()
-        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         gc.enable()
-        target()
+        work.run()
     finally:
         os._exit(0)
 
