@@ -26,7 +26,6 @@ def harden():
 def main():
     if os.getpid() != 1:
         sys.exit("the runner must be process 1 of its own container: it kills every other process")
-    os.environ.pop("LD_BIND_NOW", None)  # has done its work
     prctl = harden()
     folder = sys.path.pop(0)
     process = template.start(prctl, child.Program())

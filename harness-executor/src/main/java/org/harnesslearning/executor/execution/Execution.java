@@ -108,6 +108,9 @@ final class Execution {
         request.items().forEach(item -> items.put(item.hash(), item));
         results.putAll(store.find(harnessHash, request.repeat(), request.solverHash(), scorerHash, items.keySet()));
         cached = results.size();
+        if (cached > 0) {
+            use(List.copyOf(results.keySet()));
+        }
         Queue<Item> queue = new ConcurrentLinkedQueue<>();
         items.forEach((hash, item) -> {
             if (!results.containsKey(hash)) {
@@ -130,6 +133,11 @@ final class Execution {
             }
         }
         return Ending.DONE;
+    }
+
+    /** Writes down that these results are not this run's own, where they are not. */
+    private void use(List<String> itemHashes) {
+        store.use(request.runId(), harnessHash, request.repeat(), request.solverHash(), scorerHash, itemHashes);
     }
 
     private void drain(Queue<Item> queue) {
@@ -161,6 +169,8 @@ final class Execution {
                     QuestionResult result = store.find(key).orElse(null);
                     if (result == null) {
                         result = lane.answer(item, key);
+                    } else {
+                        use(List.of(item.hash()));
                     }
                     mine.complete(result);
                     return result;
@@ -173,9 +183,14 @@ final class Execution {
                 }
             }
             try {
-                return other.get();
+                QuestionResult result = other.get();
+                use(List.of(item.hash()));
+                return result;
             } catch (ExecutionException | CancellationException e) {
                 // Whoever computed it stopped without a result: try for it again.
+            } catch (DataAccessException e) {
+                throw new EndedException(
+                        Ending.failed(OutcomeCode.STORE_ERROR, "The database failed: " + e.getMessage()), e);
             }
         }
     }

@@ -8,6 +8,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,6 +19,8 @@ import java.util.stream.IntStream;
 import org.flywaydb.core.Flyway;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.execution.CheckRequest;
+import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.Limits;
@@ -36,6 +39,10 @@ import org.harnesslearning.executor.ScriptedModel;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.executor.broker.BrokerSettings;
 import org.harnesslearning.executor.broker.ModelBroker;
+import org.harnesslearning.executor.check.HarnessChecker;
+import org.harnesslearning.executor.sandbox.HarnessSandbox;
+import org.harnesslearning.executor.sandbox.SandboxFaultException;
+import org.harnesslearning.executor.sandbox.Sandboxes;
 import org.harnesslearning.store.execution.ModelCalls;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.RunBudgets;
@@ -96,16 +103,25 @@ class ExecutionsTests {
     }
 
     private Executions executor(RunBudgets runs) {
-        ModelApi client = InternalClients.create(ModelApi.class, model.url(), "secret", Duration.ofSeconds(30));
+        return executor(runs, model, Duration.ofSeconds(30));
+    }
+
+    private Executions executor(RunBudgets runs, ScriptedModel answering, Duration callTimeout) {
+        return executor(runs, answering, callTimeout, docker.sandboxes());
+    }
+
+    private Executions executor(
+            RunBudgets runs, ScriptedModel answering, Duration callTimeout, Sandboxes sandboxes) {
+        ModelApi client = InternalClients.create(ModelApi.class, answering.url(), "secret", callTimeout);
         ModelBroker broker = new ModelBroker(
                 client,
                 new ModelCalls(jdbc, Clock.systemUTC()),
                 runs,
-                new BrokerSettings(3, Duration.ofMillis(1), Duration.ofMillis(5), Duration.ofSeconds(30), 8192),
+                new BrokerSettings(3, Duration.ofMillis(1), Duration.ofMillis(5), callTimeout, 8192),
                 Clock.systemUTC(),
                 UUID::randomUUID);
         return new Executions(
-                docker.sandboxes(),
+                sandboxes,
                 broker,
                 results,
                 runs,
@@ -281,6 +297,110 @@ class ExecutionsTests {
         assertThat(statuses)
                 .allSatisfy(status -> assertThat(status.results()).hasSize(6).allMatch(QuestionResult::strict));
         assertThat(model.requests()).hasSize(6);
+    }
+
+    @Test
+    void two_runs_with_equal_evaluations_compute_them_once_and_say_so() throws InterruptedException {
+        ExecutionRequest first = request(ASK, items(4), 2);
+        ExecutionRequest second = ofAnotherRun(first, first.solver());
+        Thread other = Thread.ofVirtual().start(() -> done(second));
+        assertThat(done(first).results()).hasSize(4);
+        other.join();
+        assertThat(model.requests()).hasSize(4);
+        RunBudgets.RunUsage one = budgets.usage(first.runId());
+        RunBudgets.RunUsage two = budgets.usage(second.runId());
+        assertThat(one.solver().calls() + two.solver().calls()).isEqualTo(4);
+        assertThat(one.cached() + two.cached()).isEqualTo(4);
+        assertThat(one.cached()).isEqualTo(two.solver().calls());
+
+        ExecutionRequest third = ofAnotherRun(first, first.solver());
+        assertThat(done(third).cached()).isEqualTo(4);
+        assertThat(budgets.usage(third.runId())).isEqualTo(new RunBudgets.RunUsage(Usage.ZERO, 0, 0, 4));
+
+        // What changes the replies changes the key: nothing is taken over.
+        SolverSettings warmer = new SolverSettings("scripted", 0.7, 1.0, 512);
+        ExecutionRequest sampled = ofAnotherRun(first, warmer);
+        assertThat(done(sampled).cached()).isZero();
+        assertThat(budgets.usage(sampled.runId()).cached()).isZero();
+        assertThat(model.requests()).hasSize(8);
+    }
+
+    @Test
+    void where_the_solver_answers_and_how_long_it_may_take_is_no_part_of_the_key() throws InterruptedException {
+        ExecutionRequest first = request(ASK, items(2), 1);
+        assertThat(done(first).cached()).isZero();
+        ExecutionRequest second = ofAnotherRun(first, first.solver());
+        try (ScriptedModel moved = new ScriptedModel(ExecutionsTests::square);
+                Executions elsewhere = executor(budgets, moved, Duration.ofSeconds(77))) {
+            assertThat(elsewhere.execute(second, LONG).cached()).isEqualTo(2);
+            assertThat(moved.requests()).isEmpty();
+        }
+    }
+
+    @Test
+    void a_failed_sandbox_leaves_nothing_in_the_cache_and_is_computed_anew() throws InterruptedException {
+        ExecutionRequest request = request(ASK, items(2), 1);
+        Sandboxes broken = new NoSandboxes(OptionalInt.empty());
+        try (Executions executions = executor(budgets, model, Duration.ofSeconds(30), broken)) {
+            ExecutionStatus failed = executions.execute(request, LONG);
+            assertThat(failed.failure()).isEqualTo(OutcomeCode.SANDBOX_FAULT);
+            assertThat(failed.results()).isEmpty();
+        }
+        ExecutionStatus computed = executions.execute(request, LONG);
+        assertThat(computed.state()).isEqualTo(ExecutionStatus.State.DONE);
+        assertThat(computed.cached()).isZero();
+    }
+
+    @Test
+    void a_full_queue_refuses_new_executions_and_says_when_to_come_again() throws InterruptedException {
+        ExecutionRequest request = request(ASK, items(1), 1);
+        Sandboxes full = new NoSandboxes(OptionalInt.of(7));
+        try (Executions executions = executor(budgets, model, Duration.ofSeconds(30), full)) {
+            assertThatThrownBy(() -> executions.execute(request, LONG))
+                    .isInstanceOfSatisfying(PlatformException.class, e -> {
+                        assertThat(e.code()).isEqualTo(ErrorCode.QUEUE_FULL);
+                        assertThat(e.retryAfterSeconds()).isEqualTo(7);
+                    });
+        }
+        assertThatThrownBy(() -> new HarnessChecker(full).check(new CheckRequest(ASK, LIMITS)))
+                .isInstanceOfSatisfying(
+                        PlatformException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.QUEUE_FULL));
+    }
+
+    /** Fails to give a sandbox. */
+    private record NoSandboxes(OptionalInt retryAfterS) implements Sandboxes {
+        @Override
+        public HarnessSandbox open(String job, String source, Limits limits) {
+            throw new SandboxFaultException("no engine", null);
+        }
+
+        @Override
+        public CheckResult check(String source, Limits limits) {
+            throw new SandboxFaultException("no engine", null);
+        }
+
+        @Override
+        public OptionalInt retryAfterS(Limits limits) {
+            return retryAfterS;
+        }
+    }
+
+    /** The same evaluation on behalf of a run of its own. */
+    private static ExecutionRequest ofAnotherRun(ExecutionRequest r, SolverSettings solver) {
+        String run = "adp_" + UUID.randomUUID();
+        budgets.open(run, 1000, 1_000_000, null);
+        return new ExecutionRequest(
+                run + "/r1/c0/dev/0",
+                run,
+                r.split(),
+                r.source(),
+                r.items(),
+                r.repeat(),
+                r.scorer(),
+                solver,
+                solver.equals(r.solver()) ? r.solverHash() : solver.hash("sha256:" + run),
+                r.limits(),
+                r.lanes());
     }
 
     private ExecutionStatus done(ExecutionRequest request) {

@@ -21,7 +21,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 /** Committed results of questions. A result is written once and never changed. */
 public final class QuestionResults {
     private static final String KEY =
-            "harness_hash = :harness and repeat = :repeat and solver_hash = :solver" + " and scorer_hash = :scorer";
+            "harness_hash = :harness and repeat = :repeat and solver_hash = :solver and scorer_hash = :scorer";
 
     private final JdbcClient jdbc;
     private final Clock clock;
@@ -87,6 +87,33 @@ public final class QuestionResults {
                         .param("now", Columns.time(clock.instant()))
                         .update()
                 == 1;
+    }
+
+    /**
+     * Writes down which stored results a run uses although another run paid for them; {@link RunBudgets#usage} counts
+     * them. Writing it down again changes nothing.
+     */
+    public void use(
+            String runId,
+            String harnessHash,
+            int repeat,
+            String solverHash,
+            String scorerHash,
+            Collection<String> itemHashes) {
+        jdbc.sql("""
+                        insert into result_use (run_id, harness_hash, item_hash, repeat, solver_hash, scorer_hash, used_at)
+                        select :run, harness_hash, item_hash, repeat, solver_hash, scorer_hash, :now from question_result
+                        where %s and item_hash = any(:items) and run_id <> :run
+                        on conflict do nothing
+                        """.formatted(KEY))
+                .param("run", runId)
+                .param("harness", harnessHash)
+                .param("repeat", repeat)
+                .param("solver", solverHash)
+                .param("scorer", scorerHash)
+                .param("items", itemHashes.toArray(String[]::new))
+                .param("now", Columns.time(clock.instant()))
+                .update();
     }
 
     private static QuestionResult result(ResultSet row) throws SQLException {

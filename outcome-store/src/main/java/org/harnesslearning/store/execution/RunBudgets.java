@@ -52,8 +52,9 @@ public final class RunBudgets {
      * @param repeated of these, calls of lost attempts at questions that were attempted again
      * @param unfinished of these, calls of attempts that neither committed nor were attempted again: of questions under
      *     way, or cut off by the budget or a cancellation
+     * @param cached questions whose results were taken over from other runs, which paid for their calls
      */
-    public record RunUsage(Usage solver, long repeated, long unfinished) {}
+    public record RunUsage(Usage solver, long repeated, long unfinished, long cached) {}
 
     /** Opens a budget. Opening it again keeps what it was opened with. */
     public void open(String runId, long calls, long tokens, @Nullable Instant deadline) {
@@ -109,7 +110,8 @@ public final class RunBudgets {
                             (select coalesce(sum(completion_tokens), 0) from call) as completion_tokens,
                             (select coalesce(sum(ms), 0) from call) as ms,
                             (select coalesce(sum(calls), 0) from lost where again) as repeated,
-                            (select coalesce(sum(calls), 0) from lost where not again) as unfinished
+                            (select coalesce(sum(calls), 0) from lost where not again) as unfinished,
+                            (select count(*) from result_use where run_id = :run) as cached
                         """)
                 .param("run", runId)
                 .query((row, number) -> new RunUsage(
@@ -119,7 +121,8 @@ public final class RunBudgets {
                                 row.getLong("completion_tokens"),
                                 row.getLong("ms")),
                         row.getLong("repeated"),
-                        row.getLong("unfinished")))
+                        row.getLong("unfinished"),
+                        row.getLong("cached")))
                 .single();
     }
 }

@@ -139,14 +139,28 @@ class ExecutionStoreTests {
         UUID lost = UUID.randomUUID();
         calls.end(call(lost, key), true, 10, 1, 5);
         call(lost, key); // its executor was killed
-        assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(2, 10, 1, 5), 0, 2));
+        assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(2, 10, 1, 5), 0, 2, 0));
 
         UUID again = UUID.randomUUID();
         calls.end(call(again, key), true, 10, 1, 5);
         results.commit(key, run, again, result(QuestionCode.OK, 1, "x"));
         call(UUID.randomUUID(), other); // cut off by the budget, never tried again
-        assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(4, 20, 2, 10), 2, 1));
-        assertThat(budgets.usage("unknown")).isEqualTo(new RunBudgets.RunUsage(Usage.ZERO, 0, 0));
+        assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(4, 20, 2, 10), 2, 1, 0));
+        assertThat(budgets.usage("unknown")).isEqualTo(new RunBudgets.RunUsage(Usage.ZERO, 0, 0, 0));
+    }
+
+    @Test
+    void a_result_of_another_run_is_counted_as_cached_once_and_costs_nothing() {
+        budgets.open(run, 50, 1_000_000, null);
+        UUID attempt = UUID.randomUUID();
+        calls.end(call(attempt, key), true, 10, 1, 5);
+        results.commit(key, run, attempt, result(QuestionCode.OK, 1, "x"));
+        for (int i = 0; i < 2; i++) {
+            results.use("later", key.harnessHash(), 0, "s", "c", List.of("i", "unknown"));
+            results.use(run, key.harnessHash(), 0, "s", "c", List.of("i"));
+        }
+        assertThat(budgets.usage("later")).isEqualTo(new RunBudgets.RunUsage(Usage.ZERO, 0, 0, 1));
+        assertThat(budgets.usage(run)).isEqualTo(new RunBudgets.RunUsage(new Usage(1, 10, 1, 5), 0, 0, 0));
     }
 
     @Test

@@ -198,6 +198,7 @@ public class RunView {
         RunBudgets.RunUsage spent = services.budgets().usage(run.id());
         Map<String, Object> usage = new LinkedHashMap<>();
         usage.put("repeated", run.state().terminal() ? run.repeated() : run.repeated() + spent.repeated());
+        usage.put("cached", spent.cached());
         usage.put("proposer", services.calls().usage(run.id()));
         usage.put("solver", spent.solver());
         usage.put("cost", cost.of(run.id(), settings(run), services.properties().prices()));
