@@ -110,8 +110,7 @@ class ExecutionsTests {
         return executor(runs, answering, callTimeout, docker.sandboxes());
     }
 
-    private Executions executor(
-            RunBudgets runs, ScriptedModel answering, Duration callTimeout, Sandboxes sandboxes) {
+    private Executions executor(RunBudgets runs, ScriptedModel answering, Duration callTimeout, Sandboxes sandboxes) {
         ModelApi client = InternalClients.create(ModelApi.class, answering.url(), "secret", callTimeout);
         ModelBroker broker = new ModelBroker(
                 client,
