@@ -382,6 +382,11 @@ class ExecutionsTests {
         public OptionalInt retryAfterS(Limits limits) {
             return retryAfterS;
         }
+
+        @Override
+        public List<String> gaps() {
+            return List.of();
+        }
     }
 
     /** The same evaluation on behalf of a run of its own. */
