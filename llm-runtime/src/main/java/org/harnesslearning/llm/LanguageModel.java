@@ -18,7 +18,8 @@ public interface LanguageModel extends AutoCloseable {
     /**
      * Loads a checkpoint and starts its engine.
      *
-     * @param checkpoint a GGUF file, or a directory with {@code config.json} and safetensors
+     * @param checkpoint a GGUF file, or a directory with {@code config.json} and safetensors, or with
+     *     {@code genai_config.json} and an ONNX graph (ONNX Runtime GenAI)
      * @throws CheckpointException if the file is damaged or of a kind this runtime does not read
      */
     static LanguageModel load(Path checkpoint, EngineOptions options) {

@@ -149,11 +149,16 @@ public final class Checkpoint implements AutoCloseable {
      * of their names.
      */
     public String weightsHash() {
-        if (weightFiles.size() == 1) {
-            return "sha256:" + sha256(weightFiles.getFirst());
+        return hash(weightFiles);
+    }
+
+    /** The same of any files. */
+    static String hash(List<Path> files) {
+        if (files.size() == 1) {
+            return "sha256:" + sha256(files.getFirst());
         }
         MessageDigest digest = newDigest();
-        weightFiles.stream()
+        files.stream()
                 .sorted()
                 .forEach(file -> digest.update((sha256(file) + " " + file.getFileName() + "\n")
                         .getBytes(java.nio.charset.StandardCharsets.UTF_8)));

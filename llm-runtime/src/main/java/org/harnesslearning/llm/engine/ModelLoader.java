@@ -9,6 +9,7 @@ import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelCard;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.GenAiFolder;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +26,9 @@ public final class ModelLoader {
 
     /** See {@link LanguageModel#load}. */
     public static LanguageModel load(Path path, EngineOptions options, IntConsumer turns) {
+        if (GenAiFolder.isOne(path)) {
+            return genAi(GenAiFolder.open(path), options, turns);
+        }
         long start = System.nanoTime();
         Checkpoint checkpoint = Checkpoint.open(path);
         CompletableFuture<String> hash = CompletableFuture.supplyAsync(checkpoint::weightsHash);
@@ -49,6 +53,28 @@ public final class ModelLoader {
                     card.numberType(),
                     card.parameters(),
                     (System.nanoTime() - start) / 1_000_000);
+            return new Engine(decoder, card, fitted, turns);
+        } catch (RuntimeException | Error e) {
+            decoder.close();
+            throw e;
+        }
+    }
+
+    private static LanguageModel genAi(GenAiFolder folder, EngineOptions options, IntConsumer turns) {
+        CompletableFuture<String> hash = CompletableFuture.supplyAsync(folder::weightsHash);
+        EngineOptions fitted = options.withMaxSequence(Math.min(options.maxSequence(), folder.contextLength()));
+        GenAiDecoder decoder = new GenAiDecoder(
+                folder, fitted.slots() + fitted.spareRows(), fitted.slots(), fitted.maxSequence(), fitted.threads());
+        try {
+            ModelCard card = new ModelCard(
+                    folder.name(),
+                    folder.type(),
+                    hash.join(),
+                    GenAiFolder.NUMBER_TYPE,
+                    folder.contextLength(),
+                    folder.vocabulary(),
+                    0,
+                    folder.endTokens());
             return new Engine(decoder, card, fitted, turns);
         } catch (RuntimeException | Error e) {
             decoder.close();

@@ -1,6 +1,8 @@
 package org.harnesslearning.llm.engine;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -70,6 +72,27 @@ final class OnnxRuntime {
         return placed;
     }
 
+    private static SessionOptions options(int threads) {
+        SessionOptions options = new SessionOptions();
+        options.SetIntraOpNumThreads(threads);
+        options.SetInterOpNumThreads(1);
+        options.SetExecutionMode(onnxruntime.ORT_SEQUENTIAL);
+        options.DisableMemPattern();
+        options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
+        // Waiting threads sleep: spinning saves a tenth of a step on an idle machine, and on a busy one costs a multiple.
+        options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+        return options;
+    }
+
+    /** Makes a session of a model file, whose weights may lie in files beside it. */
+    static Session session(Path model, int threads) {
+        try (SessionOptions options = options(threads);
+                BytePointer path = new BytePointer(model.toString(), StandardCharsets.UTF_8)) {
+            options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_ALL);
+            return new Session(ENVIRONMENT, path, options);
+        }
+    }
+
     /**
      * Makes a session.
      *
@@ -79,17 +102,9 @@ final class OnnxRuntime {
      */
     static Session session(byte[] model, List<Placed> weights, DeviceMemory memory, int threads) {
         List<Value> values = new ArrayList<>();
-        try (SessionOptions options = new SessionOptions();
+        try (SessionOptions options = options(threads);
                 BytePointer bytes = new BytePointer(model)) {
-            options.SetIntraOpNumThreads(threads);
-            options.SetInterOpNumThreads(1);
-            options.SetExecutionMode(onnxruntime.ORT_SEQUENTIAL);
             options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
-            options.DisableMemPattern();
-            options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-            // Waiting threads sleep: spinning saves a tenth of a step on an idle machine, and on a busy one costs a
-            // multiple.
-            options.AddConfigEntry("session.intra_op.allow_spinning", "0");
             for (Placed placed : weights) {
                 for (int i = 0; i < placed.targets().size(); i++) {
                     Weight.Spec spec = placed.weight().specs().get(i);

@@ -45,6 +45,7 @@ public final class DecoderGraph {
     public static final String PENALISED = "penalised_tokens";
     public static final String PENALTY_OFFSETS = "penalty_offsets";
     public static final String ADAPTER_MASK = "adapter_mask";
+    public static final String RAW_LOGITS = "raw_logits";
     public static final String LOGITS = "logits";
     public static final String TOP_LOGITS = "top_logits";
     public static final String TOP_TOKENS = "top_tokens";
@@ -145,6 +146,22 @@ public final class DecoderGraph {
         }
     }
 
+    /** Builds the sampling head alone, over an input {@value #RAW_LOGITS} float (B, vocabulary). */
+    public static Built headOnly(int vocabulary) {
+        GraphBuilder graph = new GraphBuilder();
+        graph.input(RAW_LOGITS, ElementType.FLOAT, "batch", vocabulary);
+        headInputs(graph);
+        int top = head(graph, RAW_LOGITS, vocabulary);
+        return new Built(graph.model(), graph.weights(), top, List.of());
+    }
+
+    private static void headInputs(GraphBuilder graph) {
+        graph.input(INVERSE_TEMPERATURE, ElementType.FLOAT, "batch", 1);
+        graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
+        graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
+        graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
+    }
+
     /** Builds the graph. */
     public static Built build(Checkpoint checkpoint, Options options) {
         return new DecoderGraph(checkpoint, options).build();
@@ -154,10 +171,7 @@ public final class DecoderGraph {
         graph.input(EMBEDDINGS, ElementType.FLOAT, "batch", "sequence", config.hidden());
         graph.input(LAST_POSITIONS, ElementType.INT32, "batch");
         graph.input(TOTAL_LENGTH, ElementType.INT32);
-        graph.input(INVERSE_TEMPERATURE, ElementType.FLOAT, "batch", 1);
-        graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
-        graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
-        graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
+        headInputs(graph);
         if (options.adapters()) {
             graph.input(ADAPTER_MASK, ElementType.BOOL, "batch", 1, "adapter_rows");
             vector("adapter_off", new float[1], 1);
@@ -249,6 +263,10 @@ public final class DecoderGraph {
     private int head(String normed) {
         String product = matrix(normed, HEAD, checkpoint.head(), RowOrder.NATURAL, null);
         String raw = graph.node("", "Reshape", List.of(product, graph.constant(-1, config.vocabulary())));
+        return head(graph, raw, config.vocabulary());
+    }
+
+    private static int head(GraphBuilder graph, String raw, int vocabulary) {
         String seen = graph.node("", "GatherElements", List.of(raw, PENALISED), Attribute.of("axis", 1));
         // max(x, 0) / p + min(x, 0) * p - offset
         String positive = graph.node("", "Div", List.of(graph.node("", "Relu", List.of(seen)), PENALTY));
@@ -258,7 +276,7 @@ public final class DecoderGraph {
         String penalised = graph.node("", "Sub", List.of(repeated, PENALTY_OFFSETS));
         String updated = graph.node("", "ScatterElements", List.of(raw, PENALISED, penalised), Attribute.of("axis", 1));
         graph.node("", "Mul", List.of(updated, INVERSE_TEMPERATURE), List.of(LOGITS));
-        int top = Math.min(MAX_TOP, config.vocabulary());
+        int top = Math.min(MAX_TOP, vocabulary);
         graph.node(
                 "",
                 "TopK",
@@ -273,7 +291,7 @@ public final class DecoderGraph {
                 List.of(LOGITS, graph.constant(-1)),
                 List.of(LOG_SUM),
                 Attribute.of("keepdims", 1));
-        graph.output(LOGITS, ElementType.FLOAT, "batch", config.vocabulary());
+        graph.output(LOGITS, ElementType.FLOAT, "batch", vocabulary);
         graph.output(TOP_LOGITS, ElementType.FLOAT, "batch", top);
         graph.output(TOP_TOKENS, ElementType.INT64, "batch", top);
         graph.output(LOG_SUM, ElementType.FLOAT, "batch", 1);

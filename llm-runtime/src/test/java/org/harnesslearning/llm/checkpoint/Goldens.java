@@ -56,11 +56,13 @@ public final class Goldens {
 
     /** The directory of an adapter that Hugging Face PEFT wrote. */
     public static Path adapter(String name) {
+        return folder("adapters/" + name + "/" + LoraAdapter.CONFIG_FILE);
+    }
+
+    /** The directory that holds a golden file. */
+    public static Path folder(String file) {
         try {
-            return Path.of(Objects.requireNonNull(
-                                    Goldens.class.getResource(
-                                            "/golden/adapters/" + name + "/" + LoraAdapter.CONFIG_FILE),
-                                    name)
+            return Path.of(Objects.requireNonNull(Goldens.class.getResource("/golden/" + file), file)
                             .toURI())
                     .getParent();
         } catch (URISyntaxException e) {

@@ -17,6 +17,7 @@ import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.chat.ChatEncoder;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.GenAiFolder;
 import org.harnesslearning.llm.checkpoint.Gguf;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -57,19 +58,29 @@ public final class LocalCheckpoint implements AutoCloseable {
             return known;
         }
         lock.lock();
-        try (Checkpoint checkpoint = Checkpoint.open(path)) {
-            Facts read = new Facts(
-                    checkpoint.weightsHash(),
-                    options.dequantise()
-                            ? "f32"
-                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
-                    checkpoint.config().contextLength());
+        try {
+            Facts read = read();
             facts = read;
             return read;
         } catch (CheckpointException e) {
             throw new PlatformException(ErrorCode.SOLVER_UNAVAILABLE, "The model cannot be read: " + e.getMessage(), e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    private Facts read() {
+        if (GenAiFolder.isOne(path)) {
+            GenAiFolder folder = GenAiFolder.open(path);
+            return new Facts(folder.weightsHash(), GenAiFolder.NUMBER_TYPE, folder.contextLength());
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            return new Facts(
+                    checkpoint.weightsHash(),
+                    options.dequantise()
+                            ? "f32"
+                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
+                    checkpoint.config().contextLength());
         }
     }
 
