@@ -57,11 +57,18 @@ public interface LanguageModel extends AutoCloseable {
      * Makes an adapter resident under a name, while other requests go on. One that is resident with the same name and
      * content is left as it is.
      *
+     * @param replace whether a name with other content passes to this adapter: requests that were submitted before end
+     *     with the weights that they began with. This needs a free slot for the time of both.
      * @throws CheckpointException if the adapter was made for another base, or its rank is too high
      * @throws AdapterException if adapters are switched off, the name is taken or no slot is free
      * @throws ModelClosedException if the model is closed
      */
-    AdapterCard loadAdapter(String name, LoraAdapter adapter);
+    AdapterCard loadAdapter(String name, LoraAdapter adapter, boolean replace);
+
+    /** The same; a name with other content is refused. */
+    default AdapterCard loadAdapter(String name, LoraAdapter adapter) {
+        return loadAdapter(name, adapter, false);
+    }
 
     /**
      * Takes an adapter's name away at once, waits until no request uses the adapter and frees its slot.

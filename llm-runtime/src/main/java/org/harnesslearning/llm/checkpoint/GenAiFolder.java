@@ -55,7 +55,8 @@ public final class GenAiFolder {
             throw fail("decoders in several graphs or with a sliding window are not supported");
         }
         if (!config.at("/search/past_present_share_buffer").asBoolean(false)) {
-            throw fail("past_present_share_buffer is false: a graph that makes a new cache at each step is not supported");
+            throw fail(
+                    "past_present_share_buffer is false: a graph that makes a new cache at each step is not supported");
         }
         JsonNode end = model.path("eos_token_id");
         (end.isArray() ? end : List.of(end)).forEach(id -> {
@@ -64,7 +65,7 @@ public final class GenAiFolder {
             }
         });
         Path file = graphFile();
-        if (!file.getParent().equals(folder) || !Files.isRegularFile(file)) {
+        if (!folder.equals(file.getParent()) || !Files.isRegularFile(file)) {
             throw new CheckpointException(file, "no such file in the folder");
         }
         this.onnx = OnnxFile.read(file);

@@ -2,9 +2,11 @@ package org.harnesslearning.llm.engine;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntConsumer;
 import org.harnesslearning.llm.AdapterCard;
@@ -16,13 +18,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which adapters are resident, under which names, and how many requests use each. Thread-safe.
  *
- * <p>An adapter is loading, ready, leaving (unloaded, but requests still use it), gone. Its slot is free again only when
- * it is gone.
+ * <p>An adapter is loading, ready, leaving (unloaded or replaced, but requests still use it), gone. Its slot is free again
+ * only when it is gone.
  */
 final class Adapters {
 
     private final @Nullable Resident[] slots;
-    private final Map<String, Resident> byName = new LinkedHashMap<>();
+    private final Map<String, Resident> byName = new LinkedHashMap<>(); // ready ones
+    private final Set<String> loading = new HashSet<>();
 
     /** One slot's adapter. */
     static final class Resident {
@@ -32,7 +35,6 @@ final class Adapters {
         private final int rank;
         private final int slot;
         private final CompletableFuture<Void> gone = new CompletableFuture<>();
-        private boolean ready;
         private boolean leaving;
         private int requests;
 
@@ -57,41 +59,60 @@ final class Adapters {
     }
 
     /**
-     * Reserves a slot, or answers the resident that has this name and content already.
+     * Reserves a slot; null if the name has this content already.
      *
+     * @param replace whether the name may have other content now
      * @throws AdapterException if the name is taken or no slot is free
      */
-    synchronized Resident reserve(String name, LoraAdapter adapter) {
+    synchronized @Nullable Resident reserve(String name, LoraAdapter adapter, boolean replace) {
+        if (loading.contains(name)) {
+            throw new AdapterException("an adapter '" + name + "' is being loaded");
+        }
         Resident present = byName.get(name);
-        if (present != null) {
-            if (present.ready && present.hash.equals(adapter.hash())) {
-                return present;
-            }
-            throw new AdapterException("an adapter '" + name + "' is "
-                    + (present.ready ? "loaded with other content: unload it first" : "being loaded"));
+        if (present != null && present.hash.equals(adapter.hash())) {
+            return null;
+        }
+        if (present != null && !replace) {
+            throw new AdapterException("an adapter '" + name + "' is loaded with other content");
         }
         for (int slot = 0; slot < slots.length; slot++) {
             if (slots[slot] == null) {
                 Resident resident = new Resident(name, adapter, slot);
                 slots[slot] = resident;
-                byName.put(name, resident);
+                loading.add(name);
                 return resident;
             }
         }
         throw new AdapterException("all " + slots.length + " adapters that may be resident are loaded or in use");
     }
 
-    synchronized boolean ready(Resident resident) {
-        return resident.ready;
+    /**
+     * Gives a loaded adapter its name, and takes it from the one that had it before.
+     *
+     * @param clear is told to empty that one's slot if no request uses it
+     */
+    void loaded(Resident resident, IntConsumer clear) {
+        Resident before;
+        boolean idle;
+        synchronized (this) {
+            loading.remove(resident.name);
+            before = byName.put(resident.name, resident);
+            idle = before != null && leave(before);
+        }
+        if (before != null && idle) {
+            clear.accept(before.slot);
+        }
     }
 
-    synchronized void loaded(Resident resident) {
-        resident.ready = true;
+    /** @return whether no request uses it */
+    private static boolean leave(Resident resident) {
+        resident.leaving = true;
+        return resident.requests == 0;
     }
 
     /** Gives up a reservation. */
     synchronized void failed(Resident resident) {
-        byName.remove(resident.name, resident);
+        loading.remove(resident.name);
         slots[resident.slot] = null;
     }
 
@@ -102,7 +123,7 @@ final class Adapters {
      */
     synchronized Resident acquire(String name) {
         Resident resident = byName.get(name);
-        if (resident == null || !resident.ready) {
+        if (resident == null) {
             throw new AdapterException("no adapter '" + name + "' is loaded");
         }
         resident.requests++;
@@ -135,13 +156,11 @@ final class Adapters {
         Resident resident;
         boolean idle;
         synchronized (this) {
-            resident = byName.get(name);
-            if (resident == null || !resident.ready) {
+            resident = byName.remove(name);
+            if (resident == null) {
                 throw new AdapterException("no adapter '" + name + "' is loaded");
             }
-            byName.remove(name);
-            resident.leaving = true;
-            idle = resident.requests == 0;
+            idle = leave(resident);
         }
         if (idle) {
             clear.accept(resident.slot);
@@ -163,7 +182,6 @@ final class Adapters {
 
     synchronized List<AdapterCard> cards() {
         return byName.values().stream()
-                .filter(resident -> resident.ready)
                 .map(resident -> new AdapterCard(resident.name, resident.hash, resident.rank, resident.requests))
                 .toList();
     }

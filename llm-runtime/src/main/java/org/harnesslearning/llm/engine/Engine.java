@@ -156,22 +156,22 @@ final class Engine implements LanguageModel {
     }
 
     @Override
-    public AdapterCard loadAdapter(String name, LoraAdapter adapter) {
+    public AdapterCard loadAdapter(String name, LoraAdapter adapter, boolean replace) {
         if (options.maxAdapters() == 0) {
             throw new AdapterException("this model was loaded without room for adapters (maxAdapters is 0)");
         }
         adapter.checkRank(options.maxAdapterRank());
         adapter.checkBase(card.weightsHash());
         decoder.checkAdapter(adapter);
-        Adapters.Resident resident = adapters.reserve(name, adapter);
-        if (!adapters.ready(resident)) {
+        Adapters.Resident resident = adapters.reserve(name, adapter, replace);
+        if (resident != null) {
             try {
                 await(onEngineThread(() -> write(resident.slot(), adapter)));
             } catch (RuntimeException e) {
                 adapters.failed(resident);
                 throw e;
             }
-            adapters.loaded(resident);
+            adapters.loaded(resident, this::clearAdapter);
         }
         return new AdapterCard(name, adapter.hash(), adapter.rank(), 0);
     }

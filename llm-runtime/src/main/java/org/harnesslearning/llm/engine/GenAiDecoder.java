@@ -113,7 +113,8 @@ final class GenAiDecoder implements Decoder {
         int half = count / 2;
         Candidates last = extend(0, 0, Arrays.copyOf(tokens, half), Shaping.PLAIN);
         for (int i = half; i < count; i++) {
-            last = step(new int[] {i}, new int[] {tokens[i]}, List.of(Shaping.PLAIN)).getFirst();
+            last = step(new int[] {i}, new int[] {tokens[i]}, List.of(Shaping.PLAIN))
+                    .getFirst();
         }
         float[] stepped = last.allLogits().get();
         float largest = 0;
@@ -219,8 +220,10 @@ final class GenAiDecoder implements Decoder {
             }
             MemorySegment all = logits.asSlice(4L * row * vocabulary, 4L * vocabulary);
             candidates.add(new Candidates(
-                    values, tokens, logSum.getAtIndex(ValueLayout.JAVA_FLOAT, row), () ->
-                            all.toArray(ValueLayout.JAVA_FLOAT)));
+                    values,
+                    tokens,
+                    logSum.getAtIndex(ValueLayout.JAVA_FLOAT, row),
+                    () -> all.toArray(ValueLayout.JAVA_FLOAT)));
         }
         return candidates;
     }

@@ -79,7 +79,8 @@ final class OnnxRuntime {
         options.SetExecutionMode(onnxruntime.ORT_SEQUENTIAL);
         options.DisableMemPattern();
         options.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-        // Waiting threads sleep: spinning saves a tenth of a step on an idle machine, and on a busy one costs a multiple.
+        // Waiting threads sleep: spinning saves a tenth of a step on an idle machine, and on a busy one costs a
+        // multiple.
         options.AddConfigEntry("session.intra_op.allow_spinning", "0");
         return options;
     }

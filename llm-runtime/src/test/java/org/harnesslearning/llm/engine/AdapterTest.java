@@ -290,6 +290,42 @@ class AdapterTest {
     }
 
     @Test
+    void aNamePassesToAnotherAdapterBetweenTwoRequests() throws Exception {
+        JsonNode before = Goldens.json("adapters").get("llama-all").get("cases").get(1);
+        JsonNode after =
+                Goldens.json("adapters").get("llama-one-layer").get("cases").get(1);
+        CountDownLatch started = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        try (LanguageModel model = load(OPTIONS.withAdapters(2, 8))) {
+            model.loadAdapter("policy", adapter("llama-all"));
+            Generation first =
+                    model.submit(greedy(before, "policy").withListener((sample, token, logprob, alternatives) -> {
+                        started.countDown();
+                        try {
+                            // The engine thread stands still here, and loads only once it goes on.
+                            return go.await(30, TimeUnit.SECONDS);
+                        } catch (InterruptedException e) {
+                            return false;
+                        }
+                    }));
+            assertThat(started.await(30, TimeUnit.SECONDS)).isTrue();
+            go.countDown();
+            AdapterCard card = model.loadAdapter("policy", adapter("llama-one-layer"), true);
+            Generation second = model.submit(greedy(after, "policy"));
+            assertThat(tokens(first.result().join())).containsExactly(Goldens.ints(before.get("greedy")));
+            assertThat(first.result().join().weightsVersion())
+                    .endsWith(adapter("llama-all").hash());
+            assertThat(tokens(second.result().join())).containsExactly(Goldens.ints(after.get("greedy")));
+            assertThat(second.result().join().weightsVersion()).endsWith(card.hash());
+            assertThat(model.adapters()).extracting(AdapterCard::hash).containsExactly(card.hash());
+            // The slot of the first is free again: both fit.
+            model.loadAdapter("policy", adapter("llama-all"), true);
+            model.unloadAdapter("policy");
+            assertThat(model.adapters()).isEmpty();
+        }
+    }
+
+    @Test
     void whatCannotBeLoadedIsRefusedAndLeavesNothing() throws IOException {
         LoraAdapter all = adapter("llama-all");
         LanguageModel model = load(OPTIONS.withAdapters(2, 4));

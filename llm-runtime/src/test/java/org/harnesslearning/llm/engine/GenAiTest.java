@@ -119,7 +119,13 @@ class GenAiTest {
                 generations.add(model.submit(request.withIgnoreEndTokens(true)));
             }
             for (int i = 0; i < generations.size(); i++) {
-                assertThat(generations.get(i).result().join().sequences().getFirst().tokenIds())
+                assertThat(generations
+                                .get(i)
+                                .result()
+                                .join()
+                                .sequences()
+                                .getFirst()
+                                .tokenIds())
                         .containsExactly(Goldens.ints(
                                 Goldens.json("genai").get("cases").get(i).get("greedy")));
             }
@@ -165,7 +171,8 @@ class GenAiTest {
         Files.write(data, weights);
         assertThat(GenAiFolder.open(directory).weightsHash()).isNotEqualTo(hash);
         Files.delete(data);
-        assertThatThrownBy(() -> GenAiFolder.open(directory)).hasMessageContaining("model.onnx.data is not in the folder");
+        assertThatThrownBy(() -> GenAiFolder.open(directory))
+                .hasMessageContaining("model.onnx.data is not in the folder");
         for (int length : new int[] {0, 1, 100, bytes.length / 2, bytes.length - 1}) {
             Files.write(graph, Arrays.copyOf(bytes, length));
             assertThatThrownBy(() -> GenAiFolder.open(directory))

@@ -36,11 +36,13 @@ class AdapterController {
      * @param loraName name that requests will use
      * @param loraPath folder of the adapter, within the folder of adapters
      * @param baseModelName the model that it adapts; may be left out where one model alone takes adapters
+     * @param loadInplace whether the name may belong to another adapter now: calls that run end with that one
      */
     record LoadBody(
             @Nullable String loraName,
             @Nullable String loraPath,
-            @Nullable String baseModelName) {}
+            @Nullable String baseModelName,
+            @Nullable Boolean loadInplace) {}
 
     /** An unload request. */
     record UnloadBody(@Nullable String loraName) {}
@@ -60,7 +62,8 @@ class AdapterController {
         }
         ModelBackend base = base(body.baseModelName());
         LoraAdapter adapter = source.find(body.loraPath());
-        ModelInfo info = registry.load(name, base, adapter).info();
+        ModelInfo info = registry.load(name, base, adapter, Boolean.TRUE.equals(body.loadInplace()))
+                .info();
         LOG.info("adapter {} ({}) loaded on {}", name, adapter.hash(), base.name());
         return info;
     }

@@ -65,10 +65,11 @@ public interface ModelBackend {
     /**
      * Makes an adapter resident and answers the model that it makes; the same name and content again change nothing.
      *
+     * @param replace whether the name may have other content now; calls that run go on with that
      * @throws PlatformException with {@code INVALID_STATE} if the name is taken by other content or there is no room,
      *     {@code INVALID_FIELD} if the adapter does not suit this model
      */
-    default ModelBackend load(String adapterName, LoraAdapter adapter) {
+    default ModelBackend load(String adapterName, LoraAdapter adapter, boolean replace) {
         throw unsupported("take adapters");
     }
 

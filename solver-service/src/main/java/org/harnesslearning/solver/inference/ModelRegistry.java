@@ -55,10 +55,11 @@ public final class ModelRegistry {
     /**
      * Makes an adapter resident in a base model, under a name of its own.
      *
+     * @param replace whether the name may belong to another adapter of this base now
      * @throws PlatformException with {@code INVALID_STATE} if the name is taken or the base has no room, {@code
      *     INVALID_FIELD} if the adapter was made for another base
      */
-    public ModelBackend load(String name, ModelBackend base, LoraAdapter adapter) {
+    public ModelBackend load(String name, ModelBackend base, LoraAdapter adapter, boolean replace) {
         if (backends.containsKey(name)) {
             throw PlatformException.field(
                     ErrorCode.INVALID_STATE, "/lora_name", "There is a configured model '" + name + "'");
@@ -70,7 +71,7 @@ public final class ModelRegistry {
                 throw PlatformException.field(
                         ErrorCode.INVALID_STATE, "/lora_name", "There is an adapter '" + name + "' of another model");
             }
-            ModelBackend adapted = base.load(name, adapter);
+            ModelBackend adapted = base.load(name, adapter, replace);
             change(name, adapted);
             return adapted;
         } finally {

@@ -108,13 +108,13 @@ public final class LocalBackend implements ModelBackend {
     }
 
     @Override
-    public LocalBackend load(String adapterName, LoraAdapter adapter) {
+    public LocalBackend load(String adapterName, LoraAdapter adapter, boolean replace) {
         if (!takesAdapters()) {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD, "/base_model_name", "'" + name + "' takes no adapters");
         }
         try {
-            checkpoint.get().engine().loadAdapter(adapterName, adapter);
+            checkpoint.get().engine().loadAdapter(adapterName, adapter, replace);
         } catch (CheckpointException e) {
             throw PlatformException.field(
                     ErrorCode.INVALID_FIELD,

@@ -40,6 +40,7 @@ class AdapterApiTest {
     @BeforeAll
     static void start() throws IOException {
         adapter(folder.resolve("adapters/strong"), 4, KEY_VALUES, 3);
+        adapter(folder.resolve("adapters/other"), 2, KEY_VALUES, 4);
         adapter(folder.resolve("adapters/of-another-model"), 4, 256, 3);
         adapter(folder.resolve("adapters/wide"), 16, KEY_VALUES, 3);
         adapter(folder.resolve("outside"), 4, KEY_VALUES, 3);
@@ -146,9 +147,18 @@ class AdapterApiTest {
                         .statusCode())
                 .isEqualTo(200);
 
+        assertRefused(load("colours", "other"), 409, "INVALID_STATE", "loaded with other content");
+        HttpResponse<String> replaced = server.post(
+                "/v1/load_lora_adapter",
+                "{\"lora_name\": \"colours\", \"lora_path\": \"other\", \"load_inplace\": true}");
+        assertThat(replaced.statusCode()).as(replaced.body()).isEqualTo(200);
+        assertThat(answer("colours").get("weights_version"))
+                .isEqualTo(Json.read(replaced.body(), JsonNode.class).get("weights_hash"))
+                .isNotEqualTo(adapted.get("weights_version"));
+
         assertThat(unload("colours").statusCode()).isEqualTo(200);
         HttpResponse<String> gone = server.post("/v1/chat/completions", "{\"model\": \"colours\", " + QUESTION + "}");
-        assertThat(gone.statusCode()).isBetween(400, 404);
+        assertThat(gone.statusCode()).isEqualTo(404);
         assertThat(gone.body()).contains("UNKNOWN_MODEL");
         assertThat(Json.read(server.get("/v1/models").body(), JsonNode.class).get("data"))
                 .hasSize(1);
