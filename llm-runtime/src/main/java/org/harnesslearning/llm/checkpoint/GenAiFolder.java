@@ -188,9 +188,14 @@ public final class GenAiFolder {
             List<String> names = cacheNames(layer);
             for (String name : names) {
                 OnnxFile.Value cache = value(names.indexOf(name) < 2 ? onnx.inputs() : onnx.outputs(), name);
-                if (cache.type() != FLOAT || cache.shape().size() != 4) {
+                if (cache.type() != FLOAT
+                        || cache.shape().size() != 4
+                        || !fits(cache.shape().get(1), keyValueHeads())
+                        || !fits(cache.shape().get(3), headSize())) {
                     throw new CheckpointException(
-                            graphFile(), name + " is no fp32 tensor (batch, heads, sequence, head size)");
+                            graphFile(),
+                            "%s is no fp32 tensor (batch, %d heads, sequence, %d)"
+                                    .formatted(name, keyValueHeads(), headSize()));
                 }
             }
             given.addAll(names.subList(0, 2));
@@ -198,7 +203,8 @@ public final class GenAiFolder {
         OnnxFile.Value logits = value(onnx.outputs(), logits());
         if (logits.type() != FLOAT
                 || logits.shape().size() != 3
-                || logits.shape().get(2) != -1 && logits.shape().get(2) != vocabulary()) {
+                || !fits(logits.shape().get(2), vocabulary())
+                || contextLength() < 2) {
             throw new CheckpointException(graphFile(), logits() + " is no fp32 tensor (batch, sequence, vocabulary)");
         }
         for (String input : onnx.inputs().keySet()) {
@@ -206,6 +212,11 @@ public final class GenAiFolder {
                 throw new CheckpointException(graphFile(), "has an input that is not supported: " + input);
             }
         }
+    }
+
+    /** Whether a dimension of the graph is free or as the configuration says. */
+    private static boolean fits(long dimension, int configured) {
+        return dimension == -1 || dimension == configured;
     }
 
     private OnnxFile.Value value(Map<String, OnnxFile.Value> values, String name) {

@@ -144,6 +144,7 @@ class GenAiTest {
                 "\"past_present_share_buffer\": true | \"past_present_share_buffer\": false | makes a new cache",
                 "\"decoder\": { | \"vision\": {}, \"decoder\": { | part \"vision\"",
                 "\"head_size\": 16 | \"head_size\": 0 | head_size is 0",
+                "\"num_key_value_heads\": 1 | \"num_key_value_heads\": 2 | is no fp32 tensor (batch, 2 heads, sequence, 16)",
                 "\"vocab_size\": 64 | \"vocab_size\": 65 | logits is no fp32 tensor",
                 "\"present.%d.key\" | \"other.%d.key\" | has no input or output other.0.key",
                 "\"num_hidden_layers\": 2 | \"num_hidden_layers\": 1 | not supported: past_key_values.1.key",
