@@ -146,9 +146,9 @@ class InferenceController {
         return new ModelList("list", data);
     }
 
-    @GetMapping("/v1/models/{name}")
+    @GetMapping("/v1/models/{*name}")
     ModelInfo model(@PathVariable String name) {
-        return registry.get(name).info();
+        return registry.get(name.substring(1)).info(); // a path, since names may hold slashes
     }
 
     /**
