@@ -20,7 +20,8 @@ import org.junit.jupiter.api.Test;
 /** Replies token by token, with a real tokenizer. */
 @RequiresModel
 class SampleTextTest {
-    private static final String CALL = "<tool_call>\n{\"name\": \"time\", \"arguments\": {\"zone\": \"CET\"}}\n</tool_call>";
+    private static final String CALL =
+            "<tool_call>\n{\"name\": \"time\", \"arguments\": {\"zone\": \"CET\"}}\n</tool_call>";
 
     private static Tokenizer tokenizer;
 
@@ -106,8 +107,10 @@ class SampleTextTest {
         for (int i = 0; i < told.size(); i++) {
             int[] before = told.subList(0, i).stream().mapToInt(Delta.Token::id).toArray();
             // Bytes of an unfinished character are no text yet.
-            assertThat(told.get(i).offset()).isLessThanOrEqualTo(tokenizer.decode(before, false).length());
-            assertThat(told.get(i).offset()).isGreaterThanOrEqualTo(i == 0 ? 0 : told.get(i - 1).offset());
+            assertThat(told.get(i).offset())
+                    .isLessThanOrEqualTo(tokenizer.decode(before, false).length());
+            assertThat(told.get(i).offset())
+                    .isGreaterThanOrEqualTo(i == 0 ? 0 : told.get(i - 1).offset());
         }
     }
 }
