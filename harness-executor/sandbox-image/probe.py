@@ -60,12 +60,14 @@ def cgroup_limits():
 
 def processes(channel, most):
     """Tells how many children there can be at once, counted up to a number."""
+    import time
+
     children = []
     try:
         while len(children) < most:
             pid = os.fork()
             if pid == 0:
-                signal.pause()
+                time.sleep(60)
                 os._exit(0)
             children.append(pid)
     except OSError:

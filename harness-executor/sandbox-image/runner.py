@@ -236,6 +236,15 @@ class Template:
         self.poll.register(link, select.POLLIN)
         self.alive = True
 
+    def discard(self):
+        """Ends a template process that has no children, and waits for that."""
+        self.alive = False
+        try:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass  # gone and waited for already
+
     def give(self, source):
         """Hands over the program."""
         file = os.memfd_create("program")
@@ -531,7 +540,10 @@ class Box:
     def single(self, limits, kinds, wall_clock_s, target):
         """One child that is asked nothing; how it ended."""
         process = Template(*template.start(self.prctl, Single(target), count=1))
-        return Question(self, process, limits, kinds).run(wall_clock_s, no_calls)
+        try:
+            return Question(self, process, limits, kinds).run(wall_clock_s, no_calls)
+        finally:
+            process.discard()
 
     def check(self, frame):
         """Static check, then the smoke run, each in a child of its own. The static one executes nothing of the harness."""
@@ -613,14 +625,19 @@ def main(prctl, pid, link):
         if frame["type"] == "ping":
             send({"type": "pong", "nonce": frame["nonce"]})
         else:
+            process.discard()
             box.probe(frame)
         frame = box.input.receive()
     if frame["type"] == "check":
+        process.discard()
         verdict = box.check(frame)
         send({"type": "checked", "code": verdict["code"], "message": verdict["message"], "line": verdict["line"]})
-    else:
-        code, error = child.compile_harness(frame["source"])
-        send({"type": "compiled", "error": error})
-        if error is None:
-            del code
-            box.serve(process, frame["source"], frame["limits"])
+        return
+    source = frame["source"]
+    code, error = child.compile_harness(source)
+    send({"type": "compiled", "error": error})
+    if error is None:
+        del code
+        if not process.alive:
+            process = Template(*template.start(prctl, child.Program()))
+        box.serve(process, source, frame["limits"])
