@@ -247,7 +247,8 @@ public final class DockerEngine implements AutoCloseable {
                     .withHostConfig(host)
                     .withUser("65534:65534")
                     .withHostName("sandbox")
-                    // A network namespace of its own with nothing in it, as "none" gives, without the engine's set-up of
+                    // A network namespace of its own with nothing in it, as "none" gives, without the engine's set-up
+                    // of
                     // one, which costs as much as all the rest of a start.
                     .withNetworkDisabled(true)
                     .withEnv(spec.environment().entrySet().stream()
