@@ -133,13 +133,18 @@ def child(work):
 
 
 def kill_all():
-    """Kills every process of the container but the runner and this one, and waits until all are gone."""
-    while True:
-        try:
-            os.kill(-1, 9)
-        except ProcessLookupError:
+    """Kills every process of the container but the runner and this one, and waits until all are gone.
+
+    All that lose their parents become children of this process, before the parent's end can be seen: without any child
+    there is no process left, and nothing to kill."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-        try:
+        while True:
+            try:
+                os.kill(-1, 9)
+            except ProcessLookupError:
+                pass
             os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+    except ChildProcessError:
+        pass
