@@ -3,6 +3,7 @@ package org.harnesslearning.llm.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.GenerationRequest;
@@ -15,6 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /** Small random models of each family against Hugging Face Transformers. */
 class TinyModelTest {
@@ -35,6 +38,26 @@ class TinyModelTest {
             })
     void theSameModelsAsGgufFilesGiveTheSameLogits(String name) throws IOException {
         assertLogits(TinyCheckpoints.gguf(directory, name), Goldens.json("tiny").get(name));
+    }
+
+    /** Transformers up to version 4 wrote {@code rope_theta} and {@code rope_scaling}. */
+    @ParameterizedTest
+    @ValueSource(strings = {"llama-untied", "llama-tied-llama3-rope", "llama-linear-rope-biases"})
+    void configurationsInTheOlderFormAreReadAlike(String name) throws IOException {
+        Path checkpoint = TinyCheckpoints.huggingFace(directory, name, 1);
+        JsonMapper json = JsonMapper.builder().build();
+        Path file = checkpoint.resolve("config.json");
+        ObjectNode config = (ObjectNode) json.readTree(Files.readAllBytes(file));
+        ObjectNode rope = (ObjectNode) config.remove("rope_parameters");
+        config.set("rope_theta", rope.remove("rope_theta"));
+        if (rope.get("rope_type").asString().equals("linear")) {
+            rope.set("type", rope.remove("rope_type"));
+        }
+        config.set(
+                "rope_scaling",
+                name.equals("llama-untied") ? json.getNodeFactory().nullNode() : rope);
+        Files.writeString(file, config.toString());
+        assertLogits(checkpoint, Goldens.json("tiny").get(name));
     }
 
     private static void assertLogits(Path checkpoint, JsonNode golden) {

@@ -4,8 +4,11 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.MultiGauge;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -56,6 +59,21 @@ class InferenceMetrics {
                 engineMeters(backend, settings);
             }
         }
+        MultiGauge resident = MultiGauge.builder("solver.lora.requests.info").register(meters);
+        MultiGauge requests = MultiGauge.builder("solver.lora.adapter.requests").register(meters);
+        registry.onAdapters(loaded -> {
+            resident.register(rows(loaded, adapted -> 1), true);
+            requests.register(rows(loaded, ModelBackend::adapterRequests), true);
+        });
+    }
+
+    private static List<MultiGauge.Row<?>> rows(List<ModelBackend> loaded, ToDoubleFunction<ModelBackend> value) {
+        List<MultiGauge.Row<?>> rows = new ArrayList<>();
+        for (ModelBackend adapted : loaded) {
+            Tags tags = Tags.of("model", String.valueOf(adapted.info().parent()), "adapter", adapted.name());
+            rows.add(MultiGauge.Row.of(tags, adapted, value));
+        }
+        return rows;
     }
 
     private void engineMeters(ModelBackend backend, ModelSettings.EngineSettings settings) {

@@ -73,6 +73,11 @@ public interface ModelBackend {
         throw unsupported("take adapters");
     }
 
+    /** Of a model that an adapter makes: the calls that wait or run with it. */
+    default int adapterRequests() {
+        return 0;
+    }
+
     /** Of a model that an adapter makes: gives up the adapter, and returns once the calls that use it have ended. */
     default void unload() {
         throw unsupported("be unloaded");

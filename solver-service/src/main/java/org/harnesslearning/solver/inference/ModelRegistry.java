@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.llm.checkpoint.LoraAdapter;
@@ -16,6 +17,8 @@ public final class ModelRegistry {
     private final Map<String, ModelBackend> backends;
     private final ReentrantLock loading = new ReentrantLock();
     private final ReentrantLock lock = new ReentrantLock();
+
+    private Consumer<List<ModelBackend>> watcher = loaded -> {}; // guarded by lock
 
     /** Replaced on each change. */
     private volatile Map<String, ModelBackend> adapters = Map.of();
@@ -92,12 +95,24 @@ public final class ModelRegistry {
         adapted.unload();
     }
 
+    /** Shows the models that adapters make, now and after each change. */
+    void onAdapters(Consumer<List<ModelBackend>> newWatcher) {
+        lock.lock();
+        try {
+            watcher = newWatcher;
+            watcher.accept(List.copyOf(adapters.values()));
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private @Nullable ModelBackend change(String name, @Nullable ModelBackend backend) {
         lock.lock();
         try {
             Map<String, ModelBackend> changed = new LinkedHashMap<>(adapters);
             ModelBackend before = backend == null ? changed.remove(name) : changed.put(name, backend);
             adapters = changed;
+            watcher.accept(List.copyOf(changed.values()));
             return before;
         } finally {
             lock.unlock();

@@ -18,6 +18,7 @@ import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.harnesslearning.contracts.model.ChatResponse;
 import org.harnesslearning.contracts.model.ModelInfo;
+import org.harnesslearning.llm.AdapterCard;
 import org.harnesslearning.llm.AdapterException;
 import org.harnesslearning.llm.ContextLengthException;
 import org.harnesslearning.llm.EngineStatistics;
@@ -126,6 +127,14 @@ public final class LocalBackend implements ModelBackend {
             throw new PlatformException(ErrorCode.DRAINING, "The model is being closed", e);
         }
         return new LocalBackend(adapterName, checkpoint, clock, ids, seeds, new Adapted(name, adapter.hash()));
+    }
+
+    @Override
+    public int adapterRequests() {
+        return checkpoint.adapters().stream()
+                .filter(card -> card.name().equals(name))
+                .mapToInt(AdapterCard::requests)
+                .sum();
     }
 
     @Override

@@ -10,6 +10,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.llm.AdapterCard;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.EngineStatistics;
 import org.harnesslearning.llm.GenerationRequest;
@@ -87,6 +88,12 @@ public final class LocalCheckpoint implements AutoCloseable {
     /** Most tokens of prompt and reply. */
     int maxSequence() {
         return Math.min(options.maxSequence(), facts().contextLength());
+    }
+
+    /** The adapters of the loaded model. */
+    List<AdapterCard> adapters() {
+        LoadedModel present = loaded;
+        return present == null ? List.of() : present.engine().adapters();
     }
 
     boolean takesAdapters() {

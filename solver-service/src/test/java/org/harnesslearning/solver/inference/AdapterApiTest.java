@@ -136,6 +136,9 @@ class AdapterApiTest {
         assertThat(models.at("/data/0/parent").isMissingNode()).isTrue();
         assertThat(models.at("/data/1/identity")).isNotEqualTo(models.at("/data/0/identity"));
 
+        assertThat(server.get("/metrics").body())
+                .contains("solver_lora_requests_info{adapter=\"colours\",model=\"solver\"} 1")
+                .contains("solver_lora_adapter_requests{adapter=\"colours\",model=\"solver\"} 0.0");
         JsonNode adapted = answer("colours");
         assertThat(adapted.get("model").asString()).isEqualTo("colours");
         assertThat(adapted.at("/choices/0/token_ids")).isNotEqualTo(plain.at("/choices/0/token_ids"));
@@ -162,6 +165,8 @@ class AdapterApiTest {
         assertThat(gone.body()).contains("UNKNOWN_MODEL");
         assertThat(Json.read(server.get("/v1/models").body(), JsonNode.class).get("data"))
                 .hasSize(1);
+        assertThat(server.get("/metrics").body())
+                .doesNotContain("solver_lora_requests_info{", "solver_lora_adapter_requests{");
         assertRefused(unload("colours"), 404, "NOT_FOUND", "No adapter 'colours'");
     }
 
