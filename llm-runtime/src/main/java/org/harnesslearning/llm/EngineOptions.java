@@ -9,12 +9,15 @@ import java.util.function.Consumer;
  * @param maxSequence tokens a slot can hold, prompt and completion together; cut to the model's context length
  * @param maxQueue requests that may wait for a slot
  * @param threads threads inside one model step
- * @param prefillChunk prompt tokens processed between two decode steps
+ * @param prefillChunk prompt tokens processed between two decode steps; 0 chooses by device: 64 on a processor, 1,024 on
+ *     a GPU
  * @param dequantise whether all weights are held as fp32: slow, for comparison with other implementations
  * @param reusePrefixes whether prompts that begin like an earlier one reuse its keys and values
  * @param spareRows prompts kept for reuse beside those in the slots; each may take as much memory as a slot
  * @param maxAdapters adapters that may be resident; 0 makes a model that takes none, whose steps are a little faster
  * @param maxAdapterRank most rank of an adapter
+ * @param device where the model runs
+ * @param numberType number type of dense weights, activations and cache; a processor computes in FP32 only
  */
 public record EngineOptions(
         int slots,
@@ -26,7 +29,9 @@ public record EngineOptions(
         boolean reusePrefixes,
         int spareRows,
         int maxAdapters,
-        int maxAdapterRank) {
+        int maxAdapterRank,
+        Device device,
+        NumberType numberType) {
 
     public EngineOptions {
         require(slots >= 1 && slots <= 1024, "slots must lie in 1..1024");
@@ -34,17 +39,32 @@ public record EngineOptions(
         require(maxQueue >= 1, "maxQueue must be at least 1");
         require(threads >= 1, "threads must be at least 1");
         require(spareRows >= 0 && spareRows <= 1024, "spareRows must lie in 0..1024");
-        require(prefillChunk >= 1, "prefillChunk must be at least 1");
+        require(prefillChunk >= 0, "prefillChunk must not be negative");
         require(maxAdapters >= 0 && maxAdapters <= 1024, "maxAdapters must lie in 0..1024");
         require(maxAdapterRank >= 1 && maxAdapterRank <= 1024, "maxAdapterRank must lie in 1..1024");
+        require(
+                !(device instanceof Device.Cpu) || numberType == NumberType.AUTO || numberType == NumberType.FP32,
+                "a processor computes in FP32 only");
     }
 
     /**
-     * 8 slots of 4,096 tokens, 256 waiting requests, one thread a processor, chunks of 64, weights as stored, 2 spare
-     * rows, no adapters.
+     * 8 slots of 4,096 tokens, 256 waiting requests, one thread a processor, chunks by device, weights as stored, 2 spare
+     * rows, no adapters, on the processor.
      */
     public static EngineOptions defaults() {
-        return new EngineOptions(8, 4096, 256, Runtime.getRuntime().availableProcessors(), 64, false, true, 2, 0, 64);
+        int processors = Runtime.getRuntime().availableProcessors();
+        return new EngineOptions(8, 4096, 256, processors, 0, false, true, 2, 0, 64, Device.cpu(), NumberType.AUTO);
+    }
+
+    /** Prompt tokens processed between two decode steps. */
+    public int chunk() {
+        if (prefillChunk > 0) {
+            return prefillChunk;
+        }
+        return switch (device) {
+            case Device.Cpu cpu -> 64;
+            case Device.Cuda cuda -> 1024;
+        };
     }
 
     public EngineOptions withSlots(int value) {
@@ -87,6 +107,14 @@ public record EngineOptions(
         });
     }
 
+    /** On another device, with another number type. */
+    public EngineOptions withDevice(Device where, NumberType type) {
+        return with(draft -> {
+            draft.device = where;
+            draft.numberType = type;
+        });
+    }
+
     private EngineOptions with(Consumer<Draft> change) {
         Draft draft = new Draft(this);
         change.accept(draft);
@@ -100,7 +128,9 @@ public record EngineOptions(
                 draft.reusePrefixes,
                 draft.spareRows,
                 draft.maxAdapters,
-                draft.maxAdapterRank);
+                draft.maxAdapterRank,
+                draft.device,
+                draft.numberType);
     }
 
     private static void require(boolean holds, String message) {
@@ -121,6 +151,8 @@ public record EngineOptions(
         private int spareRows;
         private int maxAdapters;
         private int maxAdapterRank;
+        private Device device;
+        private NumberType numberType;
 
         Draft(EngineOptions origin) {
             slots = origin.slots;
@@ -133,6 +165,8 @@ public record EngineOptions(
             spareRows = origin.spareRows;
             maxAdapters = origin.maxAdapters;
             maxAdapterRank = origin.maxAdapterRank;
+            device = origin.device;
+            numberType = origin.numberType;
         }
     }
 }

@@ -31,6 +31,8 @@ final class AdapterStack implements AutoCloseable {
     private final List<MemorySegment> downs = new ArrayList<>();
     private final List<MemorySegment> ups = new ArrayList<>();
     private final MemorySegment mask;
+    private final MemorySegment hostMask;
+    private final ElementType type;
     private final Map<Range, List<Value>> bound = new HashMap<>();
 
     /** Rows of the buffers; {@code slots · rank} is the zero row. */
@@ -46,19 +48,28 @@ final class AdapterStack implements AutoCloseable {
      * @param slots adapters that can be resident
      * @param rank most rows of one adapter
      * @param batch most rows of one step
+     * @param type number type of the factors
      */
-    AdapterStack(List<DecoderGraph.AdapterInput> inputs, int slots, int rank, int batch, DeviceMemory memory) {
+    AdapterStack(
+            List<DecoderGraph.AdapterInput> inputs,
+            int slots,
+            int rank,
+            int batch,
+            ElementType type,
+            DeviceMemory memory) {
         this.memory = memory;
+        this.type = type;
         this.inputs = inputs;
         this.slots = slots;
         this.rank = rank;
         this.ranks = new int[slots];
         int rows = slots * rank + 1;
         for (DecoderGraph.AdapterInput input : inputs) {
-            downs.add(memory.allocate((long) Float.BYTES * rows * input.inputs()));
-            ups.add(memory.allocate((long) Float.BYTES * rows * input.outputs()));
+            downs.add(memory.allocate((long) type.bytes() * rows * input.inputs()));
+            ups.add(memory.allocate((long) type.bytes() * rows * input.outputs()));
         }
         this.mask = memory.allocate((long) batch * rows);
+        this.hostMask = memory.mirror(mask);
     }
 
     int slots() {
@@ -71,8 +82,8 @@ final class AdapterStack implements AutoCloseable {
         for (int i = 0; i < inputs.size(); i++) {
             LoraAdapter.Pair pair = adapter.pairs().get(inputs.get(i).matrix());
             if (pair != null) {
-                rows(downs.get(i), slot, inputs.get(i).inputs(), pair.rank()).copyFrom(MemorySegment.ofArray(pair.a()));
-                rows(ups.get(i), slot, inputs.get(i).outputs(), pair.rank()).copyFrom(MemorySegment.ofArray(pair.b()));
+                memory.write(rows(downs.get(i), slot, inputs.get(i).inputs(), pair.rank()), encoded(pair.a()));
+                memory.write(rows(ups.get(i), slot, inputs.get(i).outputs(), pair.rank()), encoded(pair.b()));
             }
         }
     }
@@ -80,15 +91,25 @@ final class AdapterStack implements AutoCloseable {
     /** Empties a slot. */
     void clear(int slot) {
         for (int i = 0; i < inputs.size(); i++) {
-            rows(downs.get(i), slot, inputs.get(i).inputs(), ranks[slot]).fill((byte) 0);
-            rows(ups.get(i), slot, inputs.get(i).outputs(), ranks[slot]).fill((byte) 0);
+            erase(rows(downs.get(i), slot, inputs.get(i).inputs(), ranks[slot]));
+            erase(rows(ups.get(i), slot, inputs.get(i).outputs(), ranks[slot]));
         }
         ranks[slot] = 0;
         close(); // views of ranges that may not come again
     }
 
+    private void erase(MemorySegment part) {
+        memory.write(part, MemorySegment.ofArray(new byte[Math.toIntExact(part.byteSize())]));
+    }
+
+    private MemorySegment encoded(float[] values) {
+        MemorySegment bytes = MemorySegment.ofArray(new byte[values.length * type.bytes()]);
+        type.write(values, bytes, 0);
+        return bytes;
+    }
+
     private MemorySegment rows(MemorySegment buffer, int slot, int columns, int count) {
-        long row = (long) Float.BYTES * columns;
+        long row = (long) type.bytes() * columns;
         return buffer.asSlice(slot * rank * row, count * row);
     }
 
@@ -124,9 +145,8 @@ final class AdapterStack implements AutoCloseable {
     }
 
     private Value tensor(MemorySegment buffer, Range range, int columns) {
-        long row = (long) Float.BYTES * columns;
-        return memory.tensor(
-                buffer.asSlice(range.from() * row, range.width() * row), ElementType.FLOAT, range.width(), columns);
+        long row = (long) type.bytes() * columns;
+        return memory.tensor(buffer.asSlice(range.from() * row, range.width() * row), type, range.width(), columns);
     }
 
     /** The mask of a step, (rows of the batch, 1, width of the range); the caller closes it. */
@@ -136,9 +156,10 @@ final class AdapterStack implements AutoCloseable {
             for (int i = 0; i < range.width(); i++) {
                 int at = range.from() + i - first;
                 boolean own = used[row] >= 0 && at >= 0 && at < rank;
-                mask.set(ValueLayout.JAVA_BYTE, (long) row * range.width() + i, (byte) (own ? 1 : 0));
+                hostMask.set(ValueLayout.JAVA_BYTE, (long) row * range.width() + i, (byte) (own ? 1 : 0));
             }
         }
+        memory.upload(mask, hostMask, (long) used.length * range.width());
         return memory.tensor(mask, ElementType.BOOL, used.length, 1, range.width());
     }
 

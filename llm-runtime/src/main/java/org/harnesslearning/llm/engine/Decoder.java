@@ -18,6 +18,9 @@ interface Decoder extends AutoCloseable {
     /** Cells of a row, tokens. */
     int maxSequence();
 
+    /** Does what would make the first steps slow; called once by the thread that will use this. */
+    default void prepare() {}
+
     /**
      * Appends tokens to one row and returns what follows the last of them.
      *

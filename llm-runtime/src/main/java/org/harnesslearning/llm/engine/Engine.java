@@ -281,6 +281,7 @@ final class Engine implements LanguageModel {
 
     private void run() {
         try {
+            decoder.prepare();
             while (awaitWork()) {
                 try {
                     turn();
@@ -416,7 +417,7 @@ final class Engine implements LanguageModel {
         }
         int[] prompt = job.request().promptTokens();
         int from = row.length();
-        int to = Math.min(prompt.length, from + options.prefillChunk());
+        int to = Math.min(prompt.length, from + options.chunk());
         Candidates candidates;
         try {
             candidates =

@@ -38,7 +38,7 @@ final class GenAiDecoder implements Decoder {
     private final long headBytes;
     private final long rowBytes;
     private final Deque<Runnable> owned = new ArrayDeque<>(); // freed from the latest on
-    private final DeviceMemory memory = new DeviceMemory();
+    private final HostMemory memory = new HostMemory();
     private final RunOptions runOptions = new RunOptions();
     private final Session session;
     private final Session head;

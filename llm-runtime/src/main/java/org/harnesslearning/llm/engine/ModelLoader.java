@@ -4,13 +4,18 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntConsumer;
+import org.harnesslearning.llm.Device;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelCard;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.GenAiFolder;
+import org.harnesslearning.llm.checkpoint.TensorType;
+import org.harnesslearning.llm.cuda.CudaDevice;
 import org.harnesslearning.llm.graph.DecoderGraph;
+import org.harnesslearning.llm.graph.ElementType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +32,9 @@ public final class ModelLoader {
     /** See {@link LanguageModel#load}. */
     public static LanguageModel load(Path path, EngineOptions options, IntConsumer turns) {
         if (GenAiFolder.isOne(path)) {
+            if (!(options.device() instanceof Device.Cpu)) {
+                throw new CheckpointException(path, "an ONNX Runtime GenAI folder runs on the processor only");
+            }
             return genAi(GenAiFolder.open(path), options, turns);
         }
         long start = System.nanoTime();
@@ -40,9 +48,7 @@ public final class ModelLoader {
                     checkpoint.name(),
                     checkpoint.config().architecture().id(),
                     hash.join(),
-                    fitted.dequantise()
-                            ? "f32"
-                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
+                    numberType(checkpoint, fitted),
                     checkpoint.config().contextLength(),
                     checkpoint.config().vocabulary(),
                     checkpoint.parameters(),
@@ -83,6 +89,7 @@ public final class ModelLoader {
     }
 
     private static OnnxDecoder decoder(Checkpoint checkpoint, EngineOptions options) {
+        int rows = options.slots() + options.spareRows();
         try {
             int headSize = checkpoint.config().headSize();
             if (headSize % HEAD_STEP != 0) {
@@ -90,21 +97,87 @@ public final class ModelLoader {
                         checkpoint.path(),
                         "heads of width " + headSize + " are not supported (multiples of " + HEAD_STEP + " are)");
             }
-            return new OnnxDecoder(
-                    checkpoint,
-                    options.slots() + options.spareRows(),
-                    options.slots(),
-                    options.maxSequence(),
-                    options.threads(),
-                    DecoderGraph.build(
+            DecoderGraph.Options graph = DecoderGraph.Options.of(
+                            checkpoint, options.maxSequence(), options.dequantise())
+                    .withAdapters(options.maxAdapters() > 0);
+            return switch (options.device()) {
+                case Device.Cpu cpu ->
+                    new OnnxDecoder(
                             checkpoint,
-                            DecoderGraph.Options.of(checkpoint, options.maxSequence(), options.dequantise())
-                                    .withAdapters(options.maxAdapters() > 0)),
-                    options.maxAdapters(),
-                    options.maxAdapterRank());
+                            rows,
+                            options.slots(),
+                            options.maxSequence(),
+                            options.threads(),
+                            DecoderGraph.build(checkpoint, graph),
+                            options.maxAdapters(),
+                            options.maxAdapterRank());
+                case Device.Cuda cuda -> onCuda(checkpoint, options, graph, rows, cuda);
+            };
         } catch (RuntimeException | Error e) {
             checkpoint.close();
             throw e;
         }
+    }
+
+    private static OnnxDecoder onCuda(
+            Checkpoint checkpoint, EngineOptions options, DecoderGraph.Options graph, int rows, Device.Cuda cuda) {
+        ElementType type = elementType(checkpoint, options);
+        DecoderConfig config = checkpoint.config();
+        boolean own = cuda.kernels() && CudaOperators.support(config);
+        if (!own && type == ElementType.FLOAT) {
+            throw new IllegalArgumentException("a GPU computes in FP32 only with the kernels of this project");
+        }
+        CudaMemory memory = new CudaMemory(CudaDevice.open(cuda.id()));
+        CudaOperators operators;
+        DecoderPlan plan;
+        try {
+            operators = own
+                    ? new CudaOperators(
+                            memory, config, type, checkpoint.find(0, "attn_q_norm.weight") != null, options.slots())
+                    : null;
+            plan = own
+                    ? DecoderPlan.own(checkpoint, graph, type, cuda.graphs())
+                    : DecoderPlan.gpu(checkpoint, graph, type, cuda.graphs());
+        } catch (RuntimeException | Error e) {
+            memory.close();
+            throw e;
+        }
+        return new OnnxDecoder(
+                checkpoint,
+                rows,
+                options.slots(),
+                options.maxSequence(),
+                options.threads(),
+                plan,
+                options.maxAdapters(),
+                options.maxAdapterRank(),
+                memory,
+                operators);
+    }
+
+    private static ElementType elementType(Checkpoint checkpoint, EngineOptions options) {
+        return switch (options.numberType()) {
+            case FP32 -> ElementType.FLOAT;
+            case FP16 -> ElementType.FLOAT16;
+            case BF16 -> ElementType.BFLOAT16;
+            case AUTO ->
+                options.dequantise()
+                        ? ElementType.FLOAT
+                        : checkpoint.commonestType() == TensorType.BF16 ? ElementType.BFLOAT16 : ElementType.FLOAT16;
+        };
+    }
+
+    private static String numberType(Checkpoint checkpoint, EngineOptions options) {
+        String stored = checkpoint.commonestType().name().toLowerCase(Locale.ROOT);
+        return switch (options.device()) {
+            case Device.Cpu cpu -> options.dequantise() ? "f32" : stored;
+            case Device.Cuda cuda ->
+                switch (elementType(checkpoint, options)) {
+                    case FLOAT -> "f32";
+                    case FLOAT16 -> checkpoint.commonestType() == TensorType.Q4_0 ? stored : "f16";
+                    case BFLOAT16 -> checkpoint.commonestType() == TensorType.Q4_0 ? stored : "bf16";
+                    case UINT8, INT32, INT64, BOOL -> stored;
+                };
+        };
     }
 }

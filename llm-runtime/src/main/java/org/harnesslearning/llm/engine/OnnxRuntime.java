@@ -4,7 +4,11 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -16,6 +20,7 @@ import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
 import org.harnesslearning.llm.graph.Weight;
+import org.jspecify.annotations.Nullable;
 
 /** Makes sessions of ONNX Runtime whose weights lie in memory of ours. */
 final class OnnxRuntime {
@@ -37,28 +42,30 @@ final class OnnxRuntime {
      * A weight with the memory of each of its initialisers.
      *
      * @param weight what fills it
-     * @param targets one segment for each spec
+     * @param targets device memory, one segment for each spec
      */
-    record Placed(Weight weight, List<MemorySegment> targets) {
+    record Placed(Weight weight, List<MemorySegment> targets) {}
 
-        void fill() {
-            weight.filler().fill(targets);
-        }
-    }
-
-    /** Allocates memory for the weights and fills it with {@code threads} threads. */
+    /**
+     * Allocates device memory for the weights and fills it with {@code threads} threads. A weight that occurs more than
+     * once (in graphs that share their weights) is placed once.
+     */
     static List<Placed> place(List<Weight> weights, DeviceMemory memory, int threads) {
         List<Placed> placed = new ArrayList<>();
+        Set<String> names = new HashSet<>();
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             List<Future<?>> pending = new ArrayList<>();
             for (Weight weight : weights) {
+                if (!names.add(weight.specs().getFirst().name())) {
+                    continue;
+                }
                 Placed one = new Placed(
                         weight,
                         weight.specs().stream()
                                 .map(spec -> memory.allocate(spec.byteSize()))
                                 .toList());
                 placed.add(one);
-                pending.add(pool.submit(one::fill));
+                pending.add(pool.submit(() -> memory.fill(one)));
             }
             for (Future<?> future : pending) {
                 future.get();
@@ -94,24 +101,54 @@ final class OnnxRuntime {
         }
     }
 
+    /** Makes a session on the host's processor. */
+    static Session session(byte[] model, List<Placed> weights, HostMemory memory, int threads) {
+        List<Weight> used = weights.stream().map(Placed::weight).toList();
+        return session(model, used, weights, memory, threads, null, false);
+    }
+
     /**
      * Makes a session.
      *
      * @param model serialised {@code ModelProto}
-     * @param weights its initialisers; their memory must outlive the session
+     * @param used its initialisers
+     * @param weights those and maybe more; their memory must outlive the session
      * @param threads threads that run a step
+     * @param operators operators of our own; must outlive the session
+     * @param captured whether steps will be captured as CUDA graphs
      */
-    static Session session(byte[] model, List<Placed> weights, DeviceMemory memory, int threads) {
+    static Session session(
+            byte[] model,
+            List<Weight> used,
+            List<Placed> weights,
+            DeviceMemory memory,
+            int threads,
+            @Nullable CustomOperators operators,
+            boolean captured) {
+        Map<String, MemorySegment> segments = new HashMap<>();
+        for (Placed placed : weights) {
+            for (int i = 0; i < placed.targets().size(); i++) {
+                segments.put(
+                        placed.weight().specs().get(i).name(), placed.targets().get(i));
+            }
+        }
         List<Value> values = new ArrayList<>();
         try (SessionOptions options = options(threads);
                 BytePointer bytes = new BytePointer(model)) {
             options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
-            for (Placed placed : weights) {
-                for (int i = 0; i < placed.targets().size(); i++) {
-                    Weight.Spec spec = placed.weight().specs().get(i);
+            memory.configure(options, captured);
+            if (operators != null) {
+                operators.addTo(options);
+            }
+            for (Weight weight : used) {
+                for (Weight.Spec spec : weight.specs()) {
+                    MemorySegment segment = segments.get(spec.name());
+                    if (segment == null) {
+                        throw new IllegalStateException("weight " + spec.name() + " has not been placed");
+                    }
                     long[] shape =
                             spec.shape().stream().mapToLong(Long::longValue).toArray();
-                    Value value = memory.tensor(placed.targets().get(i), spec.type(), shape);
+                    Value value = memory.tensor(segment, spec.type(), shape);
                     values.add(value);
                     options.AddInitializer(spec.name(), value.asOrtValue());
                 }

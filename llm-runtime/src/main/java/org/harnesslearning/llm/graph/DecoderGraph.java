@@ -4,28 +4,33 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.Dequantiser;
 import org.harnesslearning.llm.checkpoint.Tensor;
+import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.graph.GraphBuilder.Attribute;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The ONNX graph of a Llama-like decoder with a sampling head.
  *
- * <p>Inputs, with B rows and S new tokens a row (S = 1, or B = 1):
+ * <p>Inputs, with B rows and S new tokens a row (S = 1, or B = 1), T the target's number type:
  *
  * <ul>
- *   <li>{@value #EMBEDDINGS} float (B, S, hidden)
+ *   <li>on a processor {@value #EMBEDDINGS} float (B, S, hidden), on a GPU {@value #TOKENS} int32 (B, S)
  *   <li>{@value #LAST_POSITIONS} int32 (B): tokens in the row after this step, minus 1
- *   <li>{@value #TOTAL_LENGTH} int32 (): their maximum, plus 1
+ *   <li>{@value #TOTAL_LENGTH} int32 (): their maximum, plus 1; not where attention is our own
  *   <li>{@value #INVERSE_TEMPERATURE} float (B, 1)
  *   <li>{@value #PENALTY} float (B, 1) and {@value #PENALISED} int64 (B, P): repetition penalty and the tokens it hits
  *   <li>{@value #PENALTY_OFFSETS} float (B, P): taken from the logits of those tokens after that
- *   <li>{@code past.<layer>.key|value} float (B, kv heads, sequence, head), the same memory as {@code present…}
+ *   <li>{@code past.<layer>.key|value} T (B, kv heads, sequence, head), the same memory as {@code present…}; where
+ *       attention is our own it writes into this input, there is no output, and a row whose {@value #LAST_POSITIONS} is
+ *       negative is left alone
  *   <li>where the graph takes adapters, {@value #ADAPTER_MASK} bool (B, 1, W) and two factors (W, inputs) and (W, outputs)
  *       for each matrix of the blocks, so that {@code y += where(mask, x · aᵀ, 0) · b}: the W rows are those of several
  *       adapters, one after the other, and the mask lets each row of the batch see only its own
@@ -38,6 +43,7 @@ import org.jspecify.annotations.Nullable;
 public final class DecoderGraph {
 
     public static final String EMBEDDINGS = "inputs_embeds";
+    public static final String TOKENS = "input_ids";
     public static final String LAST_POSITIONS = "seqlens_k";
     public static final String TOTAL_LENGTH = "total_sequence_length";
     public static final String INVERSE_TEMPERATURE = "inverse_temperature";
@@ -51,6 +57,9 @@ public final class DecoderGraph {
     public static final String TOP_TOKENS = "top_tokens";
     public static final String LOG_SUM = "log_sum_exp";
 
+    /** Domain of the operators that are not ONNX Runtime's. */
+    public static final String OWN_DOMAIN = GraphBuilder.OWN;
+
     /** Most candidates a row that leave the device. */
     public static final int MAX_TOP = 64;
 
@@ -63,14 +72,17 @@ public final class DecoderGraph {
     private final Checkpoint checkpoint;
     private final DecoderConfig config;
     private final Options options;
+    private final Target target;
     private final GraphBuilder graph = new GraphBuilder();
     private final List<AdapterInput> adapterInputs = new ArrayList<>();
     private final Map<String, String> blockSums = new HashMap<>();
+    private final Set<String> declared = new HashSet<>();
 
-    private DecoderGraph(Checkpoint checkpoint, Options options) {
+    private DecoderGraph(Checkpoint checkpoint, Options options, Target target) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
         this.options = options;
+        this.target = target;
     }
 
     /**
@@ -151,7 +163,7 @@ public final class DecoderGraph {
         GraphBuilder graph = new GraphBuilder();
         graph.input(RAW_LOGITS, ElementType.FLOAT, "batch", vocabulary);
         headInputs(graph);
-        int top = head(graph, RAW_LOGITS, vocabulary);
+        int top = head(graph, RAW_LOGITS, vocabulary, false);
         return new Built(graph.model(), graph.weights(), top, List.of());
     }
 
@@ -162,15 +174,29 @@ public final class DecoderGraph {
         graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
     }
 
-    /** Builds the graph. */
+    /** Builds the graph for the host's processor. */
     public static Built build(Checkpoint checkpoint, Options options) {
-        return new DecoderGraph(checkpoint, options).build();
+        return build(checkpoint, options, Target.processor());
+    }
+
+    /**
+     * Builds the graph for a target. The weights of graphs of one checkpoint for the same number type on a GPU have the
+     * same names and values.
+     */
+    public static Built build(Checkpoint checkpoint, Options options, Target target) {
+        return new DecoderGraph(checkpoint, options, target).build();
     }
 
     private Built build() {
-        graph.input(EMBEDDINGS, ElementType.FLOAT, "batch", "sequence", config.hidden());
+        if (target.gpu()) {
+            graph.input(TOKENS, ElementType.INT32, "batch", "sequence");
+        } else {
+            graph.input(EMBEDDINGS, ElementType.FLOAT, "batch", "sequence", config.hidden());
+        }
         graph.input(LAST_POSITIONS, ElementType.INT32, "batch");
-        graph.input(TOTAL_LENGTH, ElementType.INT32);
+        if (!target.ownAttention()) {
+            graph.input(TOTAL_LENGTH, ElementType.INT32);
+        }
         headInputs(graph);
         if (options.adapters()) {
             graph.input(ADAPTER_MASK, ElementType.BOOL, "batch", 1, "adapter_rows");
@@ -179,11 +205,15 @@ public final class DecoderGraph {
         ropeTable("cos_cache", false);
         ropeTable("sin_cache", true);
 
-        String residual = EMBEDDINGS;
+        String residual = target.gpu() ? embedded() : EMBEDDINGS;
+        if (target.singleRow()) {
+            int candidates = singleRow(residual);
+            return new Built(graph.model(), graph.weights(), candidates, adapterInputs);
+        }
         String normed = norm(residual, vector("blk.0.attn_norm.weight", checkpoint.tensor(0, "attn_norm.weight")));
         for (int layer = 0; layer < config.layers(); layer++) {
             String attention = attention(layer, normed);
-            if (layer == config.layers() - 1) {
+            if (layer == config.layers() - 1 && !target.oneToken()) {
                 // Only the last token's output is wanted: the rest of the last block is skipped for the others.
                 attention = lastToken(attention);
                 residual = lastToken(residual);
@@ -204,19 +234,82 @@ public final class DecoderGraph {
         return new Built(graph.model(), graph.weights(), top, adapterInputs);
     }
 
+    /** Embeddings of the tokens, from a table on the device. */
+    private String embedded() {
+        String table =
+                denseWeight(checkpoint.untied() ? "token_embd.weight" : HEAD, List.of(part(checkpoint.embedding())));
+        return graph.node("", "Gather", List.of(table, TOKENS), Attribute.of("axis", 0));
+    }
+
     private String attention(int layer, String input) {
-        RowOrder order = checkpoint.interleavedHeads() ? RowOrder.deinterleaved(config.headSize()) : RowOrder.NATURAL;
-        String query = linear(input, layer, "attn_q", order);
-        String key = linear(input, layer, "attn_k", order);
-        String value = linear(input, layer, "attn_v", RowOrder.NATURAL);
+        RowOrder order = rotaryOrder();
+        boolean headNorms = checkpoint.find(layer, "attn_q_norm.weight") != null;
+        boolean packs = target.gpu() && (target.ownAttention() || !headNorms);
+        String query;
+        String key;
+        String value;
+        if (target.gpu() && denseOnTarget(layer, "attn_q", "attn_k", "attn_v")) {
+            String packed = packed(input, layer, "attn_qkv", queryKeyValue(layer));
+            if (packs) {
+                return attend(layer, packed, "", "");
+            }
+            query = graph.fresh("query");
+            key = graph.fresh("key");
+            value = graph.fresh("value");
+            graph.node(
+                    "",
+                    "Split",
+                    List.of(
+                            packed,
+                            graph.constant(config.queryWidth(), config.keyValueWidth(), config.keyValueWidth())),
+                    List.of(query, key, value),
+                    Attribute.of("axis", -1));
+            // Attention takes a value of unknown shape for a sign that query, key and value are packed.
+            value = graph.node("", "Reshape", List.of(value, graph.constant(0, 0, config.keyValueWidth())));
+        } else {
+            query = linear(input, layer, "attn_q", order);
+            key = linear(input, layer, "attn_k", order);
+            value = linear(input, layer, "attn_v", RowOrder.NATURAL);
+        }
+        if (packs) {
+            return attend(
+                    layer, graph.node("", "Concat", List.of(query, key, value), Attribute.of("axis", -1)), "", "");
+        }
         query = headNorm(query, layer, "attn_q_norm.weight", config.heads());
         key = headNorm(key, layer, "attn_k_norm.weight", config.keyValueHeads());
+        return attend(layer, query, key, value);
+    }
+
+    private RowOrder rotaryOrder() {
+        return checkpoint.interleavedHeads() ? RowOrder.deinterleaved(config.headSize()) : RowOrder.NATURAL;
+    }
+
+    private List<Part> queryKeyValue(int layer) {
+        return List.of(
+                part(layer, "attn_q", rotaryOrder()),
+                part(layer, "attn_k", rotaryOrder()),
+                part(layer, "attn_v", RowOrder.NATURAL));
+    }
+
+    /** Attention over the cache; with empty {@code key} and {@code value} the three are packed in {@code query}. */
+    private String attend(int layer, String query, String key, String value) {
         List<String> cache = cacheNames(layer);
         for (String name : cache.subList(0, 2)) {
-            graph.input(name, ElementType.FLOAT, "batch", config.keyValueHeads(), "cache_length", config.headSize());
+            graph.input(name, target.type(), "batch", config.keyValueHeads(), "cache_length", config.headSize());
+        }
+        if (target.ownAttention()) {
+            List<String> inputs = new ArrayList<>(
+                    List.of(query, cache.get(0), cache.get(1), LAST_POSITIONS, "cos_cache", "sin_cache"));
+            for (String part : List.of("attn_q_norm.weight", "attn_k_norm.weight")) {
+                Tensor norm = checkpoint.find(layer, part);
+                if (norm != null) {
+                    inputs.add(vector(norm.name(), norm));
+                }
+            }
+            return graph.node(GraphBuilder.OWN, "CachedAttention", inputs);
         }
         for (String name : cache.subList(2, 4)) {
-            graph.output(name, ElementType.FLOAT, "batch", config.keyValueHeads(), "cache_length", config.headSize());
+            graph.output(name, target.type(), "batch", config.keyValueHeads(), "cache_length", config.headSize());
         }
         String output = graph.fresh("attention");
         graph.node(
@@ -251,6 +344,10 @@ public final class DecoderGraph {
     }
 
     private String feedForward(int layer, String input) {
+        if (target.own() && denseOnTarget(layer, "ffn_gate", "ffn_up")) {
+            String both = packed(input, layer, "ffn_gate_up", gateUp(layer));
+            return linear(graph.node(GraphBuilder.OWN, "SwiGlu", List.of(both)), layer, "ffn_down", RowOrder.NATURAL);
+        }
         String gate = linear(input, layer, "ffn_gate", RowOrder.NATURAL);
         String up = linear(input, layer, "ffn_up", RowOrder.NATURAL);
         // QuickGelu with alpha 1 is SiLU: x * sigmoid(x).
@@ -259,14 +356,90 @@ public final class DecoderGraph {
         return linear(product, layer, "ffn_down", RowOrder.NATURAL);
     }
 
-    /** Adds penalty, temperature, top-k and log-sum-exp, and returns how many candidates a row come out. */
-    private int head(String normed) {
-        String product = matrix(normed, HEAD, checkpoint.head(), RowOrder.NATURAL, null);
-        String raw = graph.node("", "Reshape", List.of(product, graph.constant(-1, config.vocabulary())));
-        return head(graph, raw, config.vocabulary());
+    private List<Part> gateUp(int layer) {
+        return List.of(part(layer, "ffn_gate", RowOrder.NATURAL), part(layer, "ffn_up", RowOrder.NATURAL));
     }
 
-    private static int head(GraphBuilder graph, String raw, int vocabulary) {
+    /**
+     * The whole decoder for one token of one row, by operators that multiply a matrix by a vector at the speed of
+     * memory: each normalises its input (where it has a norm weight), and adds a residual to its result or gates it.
+     */
+    private int singleRow(String embedded) {
+        String residual = embedded;
+        for (int layer = 0; layer < config.layers(); layer++) {
+            String qkv = matVec(
+                    residual,
+                    norm(layer, "attn_norm.weight"),
+                    denseWeight("blk." + layer + ".attn_qkv", queryKeyValue(layer)),
+                    bias("blk." + layer + ".attn_qkv", queryKeyValue(layer)),
+                    "");
+            List<Part> output = List.of(part(layer, "attn_output", RowOrder.NATURAL));
+            String outputName = output.getFirst().weight().name();
+            String middle = matVec(
+                    attend(layer, qkv, "", ""),
+                    "",
+                    denseWeight(outputName, output),
+                    bias(outputName, output),
+                    residual);
+            String gated = graph.node(
+                    GraphBuilder.OWN,
+                    "MatVecSwiGlu",
+                    List.of(
+                            middle,
+                            norm(layer, "ffn_norm.weight"),
+                            denseWeight("blk." + layer + ".ffn_gate_up", gateUp(layer))));
+            List<Part> down = List.of(part(layer, "ffn_down", RowOrder.NATURAL));
+            residual = matVec(gated, "", denseWeight(down.getFirst().weight().name(), down), "", middle);
+        }
+        Tensor weight = checkpoint.tensor("output_norm.weight");
+        String logits = matVec(
+                residual, vector(weight.name(), weight), denseWeight(HEAD, List.of(part(checkpoint.head()))), "", "");
+        return shape(graph.node("", "Reshape", List.of(logits, graph.constant(-1, config.vocabulary()))));
+    }
+
+    private String norm(int layer, String part) {
+        Tensor weight = checkpoint.tensor(layer, part);
+        return vector(weight.name(), weight);
+    }
+
+    private String matVec(String input, String norm, String weight, String bias, String residual) {
+        return graph.node(GraphBuilder.OWN, "MatVec", List.of(input, norm, weight, bias, residual));
+    }
+
+    /** Adds penalty, temperature, top-k and log-sum-exp, and returns how many candidates a row come out. */
+    private int head(String normed) {
+        String product = target.gpu()
+                ? product(normed, denseWeight(HEAD, List.of(part(checkpoint.head()))))
+                : matrix(normed, HEAD, checkpoint.head(), RowOrder.NATURAL, null);
+        return shape(graph.node("", "Reshape", List.of(product, graph.constant(-1, config.vocabulary()))));
+    }
+
+    /** The part of the head after the logits (B, vocabulary). */
+    private int shape(String logits) {
+        if (target.own()) {
+            graph.node(
+                    GraphBuilder.OWN,
+                    "SamplingHead",
+                    List.of(logits, INVERSE_TEMPERATURE, PENALTY, PENALISED, PENALTY_OFFSETS),
+                    List.of(LOGITS, TOP_LOGITS, TOP_TOKENS, LOG_SUM));
+            return headOutputs(graph, config.vocabulary());
+        }
+        String raw = target.type() == ElementType.FLOAT
+                ? logits
+                : graph.node("", "Cast", List.of(logits), Attribute.of("to", ElementType.FLOAT.id()));
+        return head(graph, raw, config.vocabulary(), target.gpu());
+    }
+
+    private static int headOutputs(GraphBuilder graph, int vocabulary) {
+        int top = Math.min(MAX_TOP, vocabulary);
+        graph.output(LOGITS, ElementType.FLOAT, "batch", vocabulary);
+        graph.output(TOP_LOGITS, ElementType.FLOAT, "batch", top);
+        graph.output(TOP_TOKENS, ElementType.INT64, "batch", top);
+        graph.output(LOG_SUM, ElementType.FLOAT, "batch", 1);
+        return top;
+    }
+
+    private static int head(GraphBuilder graph, String raw, int vocabulary, boolean gpu) {
         String seen = graph.node("", "GatherElements", List.of(raw, PENALISED), Attribute.of("axis", 1));
         // max(x, 0) / p + min(x, 0) * p - offset
         String positive = graph.node("", "Div", List.of(graph.node("", "Relu", List.of(seen)), PENALTY));
@@ -276,7 +449,7 @@ public final class DecoderGraph {
         String penalised = graph.node("", "Sub", List.of(repeated, PENALTY_OFFSETS));
         String updated = graph.node("", "ScatterElements", List.of(raw, PENALISED, penalised), Attribute.of("axis", 1));
         graph.node("", "Mul", List.of(updated, INVERSE_TEMPERATURE), List.of(LOGITS));
-        int top = Math.min(MAX_TOP, vocabulary);
+        int top = headOutputs(graph, vocabulary);
         graph.node(
                 "",
                 "TopK",
@@ -285,16 +458,24 @@ public final class DecoderGraph {
                 Attribute.of("axis", -1),
                 Attribute.of("largest", 1),
                 Attribute.of("sorted", 1));
-        graph.node(
-                "",
-                "ReduceLogSumExp",
-                List.of(LOGITS, graph.constant(-1)),
-                List.of(LOG_SUM),
-                Attribute.of("keepdims", 1));
-        graph.output(LOGITS, ElementType.FLOAT, "batch", vocabulary);
-        graph.output(TOP_LOGITS, ElementType.FLOAT, "batch", top);
-        graph.output(TOP_TOKENS, ElementType.INT64, "batch", top);
-        graph.output(LOG_SUM, ElementType.FLOAT, "batch", 1);
+        if (gpu) {
+            // ReduceLogSumExp takes 24 ms for 64 rows of 151,936 on an H200; a logit less its log-softmax is the same.
+            String all = graph.node("", "LogSoftmax", List.of(LOGITS), Attribute.of("axis", -1));
+            String best = graph.node("", "GatherElements", List.of(all, TOP_TOKENS), Attribute.of("axis", -1));
+            String sums = graph.node("", "Sub", List.of(TOP_LOGITS, best));
+            graph.node(
+                    "",
+                    "Slice",
+                    List.of(sums, graph.constant(0), graph.constant(1), graph.constant(1)),
+                    List.of(LOG_SUM));
+        } else {
+            graph.node(
+                    "",
+                    "ReduceLogSumExp",
+                    List.of(LOGITS, graph.constant(-1)),
+                    List.of(LOG_SUM),
+                    Attribute.of("keepdims", 1));
+        }
         return top;
     }
 
@@ -330,6 +511,47 @@ public final class DecoderGraph {
         return new Sum(normed, sum);
     }
 
+    /**
+     * What a graph is made for.
+     *
+     * @param type number type T of dense weights, activations and cache
+     * @param gpu whether token ids go in, matrices with the same input are one, and quantised matrices are dense unless
+     *     they are Q4_0
+     * @param own whether our own operators do the gated activation and the sampling head
+     * @param ownAttention whether our own operator does attention
+     * @param oneToken whether each row gets exactly one token (S = 1)
+     * @param singleRow whether there is one row with one token, all matrices are dense, and all operators are our own
+     */
+    public record Target(
+            ElementType type, boolean gpu, boolean own, boolean ownAttention, boolean oneToken, boolean singleRow) {
+
+        /** fp32 on a processor. */
+        public static Target processor() {
+            return new Target(ElementType.FLOAT, false, false, false, false, false);
+        }
+
+        /** A GPU on which ONNX Runtime's operators do all; FLOAT16 or BFLOAT16. */
+        public static Target gpu(ElementType type) {
+            return new Target(type, true, false, false, false, false);
+        }
+
+        /** Any number of tokens of one row, with our own operators. */
+        public static Target prompt(ElementType type) {
+            // ONNX Runtime's attention is the faster one for many tokens, but has no fp32 on a GPU.
+            return new Target(type, true, true, type == ElementType.FLOAT, false, false);
+        }
+
+        /** One token of each row, with our own operators. */
+        public static Target step(ElementType type) {
+            return new Target(type, true, true, true, true, false);
+        }
+
+        /** One token of one row, with our own operators. */
+        public static Target single(ElementType type) {
+            return new Target(type, true, true, true, true, true);
+        }
+    }
+
     private record Sum(String normed, String residual) {}
 
     private String linear(String input, int layer, String part, RowOrder order) {
@@ -347,8 +569,8 @@ public final class DecoderGraph {
                 Math.toIntExact(weight.shape().getLast()),
                 Math.toIntExact(weight.shape().getFirst()));
         adapterInputs.add(factors);
-        graph.input(factors.a(), ElementType.FLOAT, "adapter_rows", factors.inputs());
-        graph.input(factors.b(), ElementType.FLOAT, "adapter_rows", factors.outputs());
+        graph.input(factors.a(), target.type(), "adapter_rows", factors.inputs());
+        graph.input(factors.b(), target.type(), "adapter_rows", factors.outputs());
         String narrow = graph.node(
                 GraphBuilder.MICROSOFT, "FusedMatMul", List.of(input, factors.a()), Attribute.of("transB", 1));
         // Not a product with the mask: another adapter's infinity would become a NaN.
@@ -358,6 +580,9 @@ public final class DecoderGraph {
 
     /** {@code input × weightᵀ + bias} with the weight in the form that suits its type. */
     private String matrix(String input, String name, Tensor weight, RowOrder order, @Nullable Tensor bias) {
+        if (target.gpu()) {
+            return matrixOnGpu(input, name, new Part(weight, order, bias));
+        }
         String biasName = bias == null ? "" : biasVector(bias, order);
         if (options.dequantise() || !weight.type().quantised()) {
             return denseMatrix(input, name, weight, order, biasName);
@@ -418,19 +643,151 @@ public final class DecoderGraph {
     }
 
     private String denseMatrix(String input, String name, Tensor weight, RowOrder order, String biasName) {
-        int rows = Math.toIntExact(weight.shape().getFirst());
-        int columns = Math.toIntExact(weight.shape().getLast());
-        graph.weight(new Weight(List.of(new Weight.Spec(name, ElementType.FLOAT, true, rows, columns)), targets -> {
-            float[] values = new float[columns];
-            for (int row = 0; row < rows; row++) {
-                Dequantiser.row(weight, order.storedRow(row), values, 0);
-                MemorySegment.copy(
-                        values, 0, targets.getFirst(), ValueLayout.JAVA_FLOAT, (long) row * columns * 4, columns);
-            }
-        }));
-        String product =
-                graph.node(GraphBuilder.MICROSOFT, "FusedMatMul", List.of(input, name), Attribute.of("transB", 1));
+        String product = product(input, denseWeight(name, List.of(new Part(weight, order, null))));
         return biasName.isEmpty() ? product : graph.node("", "Add", List.of(product, biasName));
+    }
+
+    /** {@code input × weightᵀ} */
+    private String product(String input, String weight) {
+        return graph.node(GraphBuilder.MICROSOFT, "FusedMatMul", List.of(input, weight), Attribute.of("transB", 1));
+    }
+
+    /** Q4_0 stays packed on a GPU; all other quantised types become dense. */
+    private String matrixOnGpu(String input, String name, Part part) {
+        List<Part> parts = List.of(part);
+        if (dense(part.weight())) {
+            String product = product(input, denseWeight(name, parts));
+            String bias = bias(name, parts);
+            return bias.isEmpty() ? product : graph.node("", "Add", List.of(product, bias));
+        }
+        long rows = part.weight().shape().getFirst();
+        long columns = part.weight().shape().getLast();
+        long blocks = columns / BlockPacker.Form.FOUR_BITS.block;
+        graph.weight(new Weight(
+                List.of(
+                        new Weight.Spec(name + ".quants", ElementType.UINT8, false, rows, blocks, 16),
+                        new Weight.Spec(name + ".scales", target.type(), false, rows, blocks)),
+                targets -> {
+                    MemorySegment scales = MemorySegment.ofArray(new float[Math.toIntExact(rows * blocks)]);
+                    BlockPacker.pack(part.weight(), part.order(), targets.get(0), scales, MemorySegment.NULL);
+                    Numbers.write(scales.toArray(ValueLayout.JAVA_FLOAT), target.type(), targets.get(1), 0);
+                }));
+        String product = graph.node(
+                GraphBuilder.MICROSOFT,
+                "MatMulNBits",
+                List.of(input, name + ".quants", name + ".scales"),
+                Attribute.of("K", columns),
+                Attribute.of("N", rows),
+                Attribute.of("bits", 4),
+                Attribute.of("block_size", 32));
+        String bias = bias(name, parts);
+        return bias.isEmpty() ? product : graph.node("", "Add", List.of(product, bias));
+    }
+
+    /** Whether a tensor is multiplied as a dense matrix on the target. */
+    private boolean dense(Tensor weight) {
+        return weight.type() != TensorType.Q4_0 || target.type() == ElementType.FLOAT;
+    }
+
+    private boolean denseOnTarget(int layer, String... parts) {
+        for (String part : parts) {
+            if (!dense(checkpoint.tensor(layer, part + ".weight"))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a checkpoint has only matrices that are dense on a GPU with this number type. */
+    public static boolean allDense(Checkpoint checkpoint, ElementType type) {
+        return type == ElementType.FLOAT
+                || checkpoint.tensors().stream().noneMatch(tensor -> tensor.type() == TensorType.Q4_0);
+    }
+
+    /** One product for several matrices with the same input: their results side by side. */
+    private String packed(String input, int layer, String name, List<Part> parts) {
+        String full = "blk." + layer + "." + name;
+        String product = product(input, denseWeight(full, parts));
+        String bias = bias(full, parts);
+        String sum = bias.isEmpty() ? product : graph.node("", "Add", List.of(product, bias));
+        if (!options.adapters()) {
+            return sum;
+        }
+        List<String> terms = new ArrayList<>();
+        for (Part part : parts) {
+            String tensor = part.weight().name();
+            String shortName = tensor.substring(tensor.indexOf('.', "blk.".length()) + 1, tensor.lastIndexOf('.'));
+            terms.add(adapterTerm(input, layer, shortName, part.weight()));
+        }
+        return graph.node("", "Add", List.of(sum, graph.node("", "Concat", terms, Attribute.of("axis", -1))));
+    }
+
+    private Part part(Tensor weight) {
+        return new Part(weight, RowOrder.NATURAL, null);
+    }
+
+    private Part part(int layer, String part, RowOrder order) {
+        return new Part(checkpoint.tensor(layer, part + ".weight"), order, checkpoint.find(layer, part + ".bias"));
+    }
+
+    /** Some rows of a matrix in the graph. */
+    private record Part(
+            Tensor weight, RowOrder order, @Nullable Tensor bias) {
+
+        /** Whether its bytes can be taken as they are. */
+        boolean verbatim(ElementType type) {
+            return order.equals(RowOrder.NATURAL) && Numbers.same(weight.type(), type);
+        }
+    }
+
+    /** A matrix of the target's type made of the parts' rows; returns {@code name}. */
+    private String denseWeight(String name, List<Part> parts) {
+        if (!declared.add(name)) {
+            return name;
+        }
+        ElementType type = target.type();
+        int columns = Math.toIntExact(parts.getFirst().weight().shape().getLast());
+        long rows = parts.stream()
+                .mapToLong(part -> part.weight().shape().getFirst())
+                .sum();
+        List<MemorySegment> verbatim = parts.stream().allMatch(part -> part.verbatim(type))
+                ? parts.stream().map(part -> part.weight().data()).toList()
+                : List.of();
+        graph.weight(new Weight(
+                List.of(new Weight.Spec(name, type, true, rows, columns)),
+                targets -> {
+                    float[] values = new float[columns];
+                    long at = 0;
+                    for (Part part : parts) {
+                        int count = Math.toIntExact(part.weight().shape().getFirst());
+                        for (int row = 0; row < count; row++, at += (long) columns * type.bytes()) {
+                            Dequantiser.row(part.weight(), part.order().storedRow(row), values, 0);
+                            Numbers.write(values, type, targets.getFirst(), at);
+                        }
+                    }
+                },
+                verbatim));
+        return name;
+    }
+
+    /** The parts' biases side by side, zero for those without; empty if none has one. */
+    private String bias(String name, List<Part> parts) {
+        if (parts.stream().allMatch(part -> part.bias() == null)) {
+            return "";
+        }
+        int rows = Math.toIntExact(parts.stream()
+                .mapToLong(part -> part.weight().shape().getFirst())
+                .sum());
+        float[] values = new float[rows];
+        int at = 0;
+        for (Part part : parts) {
+            int count = Math.toIntExact(part.weight().shape().getFirst());
+            float[] stored = part.bias() == null ? new float[count] : Dequantiser.all(part.bias());
+            for (int row = 0; row < count; row++) {
+                values[at++] = stored[part.order().storedRow(row)];
+            }
+        }
+        return vector(name + ".bias", values, rows);
     }
 
     /** Sums of {@code input} over blocks of its last axis, computed once for all matrices that share the input. */
@@ -460,10 +817,11 @@ public final class DecoderGraph {
     }
 
     private String vector(String name, float[] values, long... shape) {
-        graph.weight(new Weight(
-                List.of(new Weight.Spec(name, ElementType.FLOAT, false, shape)),
-                targets ->
-                        MemorySegment.copy(values, 0, targets.getFirst(), ValueLayout.JAVA_FLOAT, 0, values.length)));
+        if (declared.add(name)) {
+            graph.weight(new Weight(
+                    List.of(new Weight.Spec(name, target.type(), false, shape)),
+                    targets -> Numbers.write(values, target.type(), targets.getFirst(), 0)));
+        }
         return name;
     }
 }

@@ -10,12 +10,16 @@ final class GraphBuilder {
 
     static final String MICROSOFT = "com.microsoft";
 
+    /** Operators of this project, which only a GPU's session knows. */
+    static final String OWN = "org.harnesslearning";
+
     private static final int IR_VERSION = 10;
     private static final int OPSET = 21;
 
     private final ProtoWriter graph = new ProtoWriter();
     private final List<Weight> weights = new ArrayList<>();
     private int nextName;
+    private boolean ownUsed;
 
     /** A name not used before. */
     String fresh(String hint) {
@@ -78,6 +82,7 @@ final class GraphBuilder {
             node.message(5, attribute.proto());
         }
         node.text(7, domain);
+        ownUsed |= domain.equals(OWN);
         graph.message(1, node);
     }
 
@@ -88,13 +93,16 @@ final class GraphBuilder {
     /** The serialised {@code ModelProto}. */
     byte[] model() {
         graph.text(2, "decoder");
-        return new ProtoWriter()
+        ProtoWriter model = new ProtoWriter()
                 .integer(1, IR_VERSION)
                 .text(2, "harness-learning")
                 .message(7, graph)
                 .message(8, new ProtoWriter().text(1, "").integer(2, OPSET))
-                .message(8, new ProtoWriter().text(1, MICROSOFT).integer(2, 1))
-                .toByteArray();
+                .message(8, new ProtoWriter().text(1, MICROSOFT).integer(2, 1));
+        if (ownUsed) {
+            model.message(8, new ProtoWriter().text(1, OWN).integer(2, 1));
+        }
+        return model.toByteArray();
     }
 
     /** @param dimensions a {@link String} names a free dimension, a {@link Number} fixes one */

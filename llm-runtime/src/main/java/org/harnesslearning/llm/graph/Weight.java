@@ -4,15 +4,21 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /**
- * Initialisers of the graph that come from one checkpoint tensor, filled only once their memory has been allocated.
+ * Initialisers of the graph that come from checkpoint tensors, filled only once their memory has been allocated.
  *
  * @param specs names, types and shapes
  * @param filler writes the values
+ * @param verbatim stored bytes which, one after another, are the only initialiser's; empty if values are converted
  */
-public record Weight(List<Spec> specs, Filler filler) {
+public record Weight(List<Spec> specs, Filler filler, List<MemorySegment> verbatim) {
 
     public Weight {
         specs = List.copyOf(specs);
+        verbatim = List.copyOf(verbatim);
+    }
+
+    Weight(List<Spec> specs, Filler filler) {
+        this(specs, filler, List.of());
     }
 
     /**
