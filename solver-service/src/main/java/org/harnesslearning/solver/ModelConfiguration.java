@@ -69,6 +69,8 @@ class ModelConfiguration {
                 .withMaxSequence(engine.maxSequence())
                 .withMaxQueue(engine.maxQueue())
                 .withReusePrefixes(engine.reusePrefixes())
+                .withPrefillChunk(engine.prefillChunk())
+                .withDevice(engine.where(), engine.numberType())
                 .withAdapters(
                         settings.adapters().maxResident(), settings.adapters().maxRank());
         return new Checkpoints(engine.threads() > 0 ? options.withThreads(engine.threads()) : options);

@@ -10,7 +10,9 @@ import java.util.List;
 import org.harnesslearning.contracts.model.ModelInfo.Kind;
 import org.harnesslearning.solver.inference.ModelBackend;
 import org.harnesslearning.solver.inference.ModelRegistry;
+import org.harnesslearning.llm.NumberType;
 import org.harnesslearning.solver.inference.ModelSettings;
+import org.harnesslearning.solver.inference.ModelSettings.DeviceKind;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -38,7 +40,7 @@ class ModelConfigurationTest {
                                 null,
                                 new ModelSettings.AdapterSettings(null, 0, 64),
                                 List.of(),
-                                new ModelSettings.EngineSettings(8, 4096, 256, 0, true),
+                                new ModelSettings.EngineSettings(8, 4096, 256, 0, true, DeviceKind.CPU, 0, NumberType.AUTO, 0),
                                 Duration.ofSeconds(120),
                                 Duration.ofSeconds(45))));
     }
@@ -87,7 +89,7 @@ class ModelConfigurationTest {
                                     folder,
                                     new ModelSettings.AdapterSettings(folder, 2, 16),
                                     List.of("a"),
-                                    new ModelSettings.EngineSettings(3, 99, 7, 1, false),
+                                    new ModelSettings.EngineSettings(3, 99, 7, 1, false, DeviceKind.CPU, 0, NumberType.AUTO, 0),
                                     Duration.ofSeconds(5),
                                     Duration.ofSeconds(6)));
                     assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,");

@@ -333,8 +333,7 @@ public final class CudaDevice implements AutoCloseable {
             streamSynchronise = function("cuStreamSynchronize", ADDRESS);
             moduleLoad = function("cuModuleLoadData", ADDRESS, ADDRESS);
             moduleFunction = function("cuModuleGetFunction", ADDRESS, ADDRESS, ADDRESS);
-            occupancy = function(
-                    "cuOccupancyMaxActiveBlocksPerMultiprocessor", ADDRESS, ADDRESS, INT, LONG);
+            occupancy = function("cuOccupancyMaxActiveBlocksPerMultiprocessor", ADDRESS, ADDRESS, INT, LONG);
             functionAttribute = function("cuFuncSetAttribute", ADDRESS, INT, INT);
             launch = function("cuLaunchKernel", ADDRESS, INT, INT, INT, INT, INT, INT, INT, ADDRESS, ADDRESS, ADDRESS);
         }

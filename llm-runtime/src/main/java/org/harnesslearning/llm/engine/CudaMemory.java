@@ -17,6 +17,10 @@ import org.harnesslearning.llm.graph.Weight;
 /** The memory of one GPU. ONNX Runtime works on the device's own stream, so copies and steps keep their order. */
 final class CudaMemory implements DeviceMemory {
 
+    static {
+        Natives.choose();
+    }
+
     private final CudaDevice device;
     private final MemoryInfo info;
     private long allocated;

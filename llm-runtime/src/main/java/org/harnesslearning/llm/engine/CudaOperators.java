@@ -136,10 +136,10 @@ final class CudaOperators implements DecoderPlan.DecoderOperators {
     @Override
     public List<Operator> operators() {
         List<ElementType> attention = headNorms
-                ? List.of(type, type, type, INT32, type, type, type, type)
-                : List.of(type, type, type, INT32, type, type);
+                ? List.of(type, type, type, type, type, INT32, type, type, type, type)
+                : List.of(type, type, type, type, type, INT32, type, type);
         return List.of(
-                new Operator("CachedAttention", attention, Set.of(), List.of(type), this::attention),
+                new Operator("CachedAttention", attention, Set.of(1, 2), List.of(type), this::attention),
                 new Operator("SwiGlu", List.of(type), Set.of(), List.of(type), this::swiGlu),
                 new Operator(
                         "MatVec", List.of(type, type, type, type, type), Set.of(1, 3, 4), List.of(type), this::matVec),
@@ -156,11 +156,22 @@ final class CudaOperators implements DecoderPlan.DecoderOperators {
         long[] shape = call.shape(0);
         int rows = (int) shape[0];
         int tokens = (int) shape[1];
-        int capacity = (int) call.shape(1)[2];
+        int capacity = (int) call.shape(3)[2];
         int heads = config.keyValueHeads();
         MemorySegment output = call.output(0, rows, tokens, config.queryWidth());
-        MemorySegment queryNorm = headNorms ? call.input(6) : MemorySegment.NULL;
-        MemorySegment keyNorm = headNorms ? call.input(7) : MemorySegment.NULL;
+        MemorySegment query = call.input(0);
+        MemorySegment key = call.input(1);
+        MemorySegment value = call.input(2);
+        int queryStride = config.queryWidth();
+        int stride = config.keyValueWidth();
+        if (key.address() == 0) { // all three side by side
+            key = MemorySegment.ofAddress(query.address() + (long) type.bytes() * config.queryWidth());
+            value = MemorySegment.ofAddress(key.address() + (long) type.bytes() * config.keyValueWidth());
+            queryStride += 2 * config.keyValueWidth();
+            stride = queryStride;
+        }
+        MemorySegment queryNorm = headNorms ? call.input(8) : MemorySegment.NULL;
+        MemorySegment keyNorm = headNorms ? call.input(9) : MemorySegment.NULL;
         if (tokens > 1) {
             module.launch(
                     call.stream(),
@@ -168,12 +179,14 @@ final class CudaOperators implements DecoderPlan.DecoderOperators {
                     new int[] {heads, rows * tokens, 1},
                     32,
                     0,
-                    call.input(0),
-                    call.input(1),
-                    call.input(2),
+                    key,
+                    value,
+                    stride,
                     call.input(3),
                     call.input(4),
                     call.input(5),
+                    call.input(6),
+                    call.input(7),
                     keyNorm,
                     tokens,
                     capacity);
@@ -186,12 +199,16 @@ final class CudaOperators implements DecoderPlan.DecoderOperators {
                 ATTENTION_THREADS,
                 0,
                 output,
-                call.input(0),
-                call.input(1),
-                call.input(2),
+                query,
+                key,
+                value,
+                queryStride,
+                stride,
                 call.input(3),
                 call.input(4),
                 call.input(5),
+                call.input(6),
+                call.input(7),
                 queryNorm,
                 keyNorm,
                 partials,

@@ -16,6 +16,10 @@ import org.jspecify.annotations.Nullable;
 /** The host's memory, for models that run on its processor. */
 final class HostMemory implements DeviceMemory {
 
+    static {
+        Natives.choose();
+    }
+
     private static final long PAGE = 4096;
     private static final int MADV_DONTNEED = 4;
     private static final @Nullable MethodHandle MADVISE = madvise();

@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.onnxruntime.Env;
 import org.bytedeco.onnxruntime.Session;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class OnnxRuntime {
 
     static {
+        Natives.choose();
         // JavaCPP would refuse allocations once the process is larger than a multiple of the Java heap.
         for (String property : List.of("org.bytedeco.javacpp.maxPhysicalBytes", "org.bytedeco.javacpp.maxBytes")) {
             if (System.getProperty(property) == null) {
@@ -48,11 +50,14 @@ final class OnnxRuntime {
 
     /**
      * Allocates device memory for the weights and fills it with {@code threads} threads. A weight that occurs more than
-     * once (in graphs that share their weights) is placed once.
+     * once (in graphs that share their weights) is placed once, and one that is a view of another takes no memory.
      */
     static List<Placed> place(List<Weight> weights, DeviceMemory memory, int threads) {
         List<Placed> placed = new ArrayList<>();
-        Set<String> names = new HashSet<>();
+        Set<String> names = weights.stream()
+                .flatMap(weight -> weight.views().stream())
+                .map(Weight.View::name)
+                .collect(Collectors.toCollection(HashSet::new));
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             List<Future<?>> pending = new ArrayList<>();
             for (Weight weight : weights) {
@@ -130,6 +135,9 @@ final class OnnxRuntime {
             for (int i = 0; i < placed.targets().size(); i++) {
                 segments.put(
                         placed.weight().specs().get(i).name(), placed.targets().get(i));
+            }
+            for (Weight.View view : placed.weight().views()) {
+                segments.put(view.name(), placed.targets().getFirst().asSlice(view.offset(), view.bytes()));
             }
         }
         List<Value> values = new ArrayList<>();

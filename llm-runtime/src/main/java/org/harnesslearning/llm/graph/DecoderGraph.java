@@ -244,13 +244,12 @@ public final class DecoderGraph {
     private String attention(int layer, String input) {
         RowOrder order = rotaryOrder();
         boolean headNorms = checkpoint.find(layer, "attn_q_norm.weight") != null;
-        boolean packs = target.gpu() && (target.ownAttention() || !headNorms);
         String query;
         String key;
         String value;
-        if (target.gpu() && denseOnTarget(layer, "attn_q", "attn_k", "attn_v")) {
+        if (packs(layer, "attn_q", "attn_k", "attn_v")) {
             String packed = packed(input, layer, "attn_qkv", queryKeyValue(layer));
-            if (packs) {
+            if (target.ownAttention() || !headNorms) {
                 return attend(layer, packed, "", "");
             }
             query = graph.fresh("query");
@@ -271,13 +270,19 @@ public final class DecoderGraph {
             key = linear(input, layer, "attn_k", order);
             value = linear(input, layer, "attn_v", RowOrder.NATURAL);
         }
-        if (packs) {
-            return attend(
-                    layer, graph.node("", "Concat", List.of(query, key, value), Attribute.of("axis", -1)), "", "");
+        if (!target.ownAttention()) {
+            query = headNorm(query, layer, "attn_q_norm.weight", config.heads());
+            key = headNorm(key, layer, "attn_k_norm.weight", config.keyValueHeads());
         }
-        query = headNorm(query, layer, "attn_q_norm.weight", config.heads());
-        key = headNorm(key, layer, "attn_k_norm.weight", config.keyValueHeads());
         return attend(layer, query, key, value);
+    }
+
+    /**
+     * Whether matrices with the same input are multiplied as one. With adapters they are not: each has a term of its own,
+     * and putting results side by side is slow and cannot be captured.
+     */
+    private boolean packs(int layer, String... parts) {
+        return target.gpu() && !options.adapters() && denseOnTarget(layer, parts);
     }
 
     private RowOrder rotaryOrder() {
@@ -298,8 +303,8 @@ public final class DecoderGraph {
             graph.input(name, target.type(), "batch", config.keyValueHeads(), "cache_length", config.headSize());
         }
         if (target.ownAttention()) {
-            List<String> inputs = new ArrayList<>(
-                    List.of(query, cache.get(0), cache.get(1), LAST_POSITIONS, "cos_cache", "sin_cache"));
+            List<String> inputs = new ArrayList<>(List.of(
+                    query, key, value, cache.get(0), cache.get(1), LAST_POSITIONS, "cos_cache", "sin_cache"));
             for (String part : List.of("attn_q_norm.weight", "attn_k_norm.weight")) {
                 Tensor norm = checkpoint.find(layer, part);
                 if (norm != null) {
@@ -344,7 +349,7 @@ public final class DecoderGraph {
     }
 
     private String feedForward(int layer, String input) {
-        if (target.own() && denseOnTarget(layer, "ffn_gate", "ffn_up")) {
+        if (target.own() && packs(layer, "ffn_gate", "ffn_up")) {
             String both = packed(input, layer, "ffn_gate_up", gateUp(layer));
             return linear(graph.node(GraphBuilder.OWN, "SwiGlu", List.of(both)), layer, "ffn_down", RowOrder.NATURAL);
         }
@@ -709,17 +714,7 @@ public final class DecoderGraph {
         String full = "blk." + layer + "." + name;
         String product = product(input, denseWeight(full, parts));
         String bias = bias(full, parts);
-        String sum = bias.isEmpty() ? product : graph.node("", "Add", List.of(product, bias));
-        if (!options.adapters()) {
-            return sum;
-        }
-        List<String> terms = new ArrayList<>();
-        for (Part part : parts) {
-            String tensor = part.weight().name();
-            String shortName = tensor.substring(tensor.indexOf('.', "blk.".length()) + 1, tensor.lastIndexOf('.'));
-            terms.add(adapterTerm(input, layer, shortName, part.weight()));
-        }
-        return graph.node("", "Add", List.of(sum, graph.node("", "Concat", terms, Attribute.of("axis", -1))));
+        return bias.isEmpty() ? product : graph.node("", "Add", List.of(product, bias));
     }
 
     private Part part(Tensor weight) {
@@ -753,6 +748,15 @@ public final class DecoderGraph {
         List<MemorySegment> verbatim = parts.stream().allMatch(part -> part.verbatim(type))
                 ? parts.stream().map(part -> part.weight().data()).toList()
                 : List.of();
+        List<Weight.View> views = new ArrayList<>();
+        if (parts.size() > 1) {
+            long offset = 0;
+            for (Part part : parts) {
+                long bytes = part.weight().elements() * type.bytes();
+                views.add(new Weight.View(part.weight().name(), offset, bytes));
+                offset += bytes;
+            }
+        }
         graph.weight(new Weight(
                 List.of(new Weight.Spec(name, type, true, rows, columns)),
                 targets -> {
@@ -766,7 +770,8 @@ public final class DecoderGraph {
                         }
                     }
                 },
-                verbatim));
+                verbatim,
+                views));
         return name;
     }
 

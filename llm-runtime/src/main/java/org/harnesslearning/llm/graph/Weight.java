@@ -9,17 +9,28 @@ import java.util.List;
  * @param specs names, types and shapes
  * @param filler writes the values
  * @param verbatim stored bytes which, one after another, are the only initialiser's; empty if values are converted
+ * @param views initialisers of other graphs that are parts of the only one
  */
-public record Weight(List<Spec> specs, Filler filler, List<MemorySegment> verbatim) {
+public record Weight(List<Spec> specs, Filler filler, List<MemorySegment> verbatim, List<View> views) {
 
     public Weight {
         specs = List.copyOf(specs);
         verbatim = List.copyOf(verbatim);
+        views = List.copyOf(views);
     }
 
     Weight(List<Spec> specs, Filler filler) {
-        this(specs, filler, List.of());
+        this(specs, filler, List.of(), List.of());
     }
+
+    /**
+     * A part of an initialiser.
+     *
+     * @param name name of the initialiser that it is
+     * @param offset first byte
+     * @param bytes size
+     */
+    public record View(String name, long offset, long bytes) {}
 
     /**
      * One initialiser.

@@ -106,7 +106,6 @@ __device__ __forceinline__ float warpMax(float x) {
 // Attention over the cache.
 
 #define GROUP (HEADS / KV_HEADS)
-#define WIDTH ((HEADS + 2 * KV_HEADS) * HEAD)
 #define LANES (HEAD / 8)   // lanes of a warp that share one cached cell
 #define CELLS (32 / LANES) // cached cells that a warp reads at once
 #define WARPS 4
@@ -140,35 +139,38 @@ __device__ void prepareHead(const T* source, const T* norm, const T* cosines, co
 
 // Writes the key and value of one token and one head into the cache.
 __device__ void appendHead(
-    const T* qkv, T* keys, T* values, long cell, int head, int position, const T* cosines, const T* sines,
+    const T* key, const T* value, T* keys, T* values, long cell, int position, const T* cosines, const T* sines,
     const T* norm, float* scratch) {
     const int lane = threadIdx.x & 31;
-    prepareHead(qkv + (HEADS + head) * HEAD, norm, cosines + (long)position * HALF, sines + (long)position * HALF, scratch);
-    const T* value = qkv + (HEADS + KV_HEADS + head) * HEAD;
+    prepareHead(key, norm, cosines + (long)position * HALF, sines + (long)position * HALF, scratch);
     for (int d = lane; d < HEAD; d += 32) {
         keys[cell * HEAD + d] = narrow(scratch[d]);
         values[cell * HEAD + d] = value[d];
     }
 }
 
+// Tokens of the query are queryStride apart, those of key and value stride.
+
 // grid (kv heads, tokens), 32 threads: appends the keys and values of several tokens of a row.
 extern "C" __global__ void append(
-    const T* qkv, T* keys, T* values, const int* last, const T* cosines, const T* sines, const T* keyNorm,
+    const T* key, const T* value, int stride, T* keys, T* values, const int* last, const T* cosines, const T* sines, const T* keyNorm,
     int tokens, int capacity) {
     __shared__ float scratch[HEAD];
     const int head = blockIdx.x, token = blockIdx.y, row = token / tokens;
     if (last[row] < 0) return;
     const int position = last[row] - (tokens - 1) + token % tokens;
     const long cell = ((long)row * KV_HEADS + head) * capacity + position;
-    appendHead(qkv + (long)token * WIDTH, keys, values, cell, head, position, cosines, sines, keyNorm, scratch);
+    const long at = (long)token * stride + head * HEAD;
+    appendHead(key + at, value + at, keys, values, cell, position, cosines, sines, keyNorm, scratch);
 }
 
 // grid (splits, kv heads, tokens), 128 threads. Each block attends with all query heads of one kv head to a part of
 // the cells; the last block to end combines the parts. With one token a row it also appends.
 extern "C" __global__ void __launch_bounds__(WARPS * 32) attend(
-    T* out, const T* qkv, T* keys, T* values, const int* last, const T* cosines, const T* sines, const T* queryNorm,
-    const T* keyNorm, float* partials, u32* arrived, int tokens, int capacity, float scale) {
-    __shared__ __align__(16) float query[GROUP][HEAD];
+    T* out, const T* query, const T* key, const T* value, int queryStride, int stride, T* keys, T* values,
+    const int* last, const T* cosines, const T* sines, const T* queryNorm, const T* keyNorm, float* partials,
+    u32* arrived, int tokens, int capacity, float scale) {
+    __shared__ __align__(16) float queries[GROUP][HEAD];
     __shared__ float sums[WARPS][GROUP][HEAD];
     __shared__ float maxima[WARPS][GROUP];
     __shared__ float weights[WARPS][GROUP];
@@ -189,14 +191,15 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attend(
     const int share = (length + splits - 1) / splits;
     const int begin = split * share, end = min(length, begin + share);
     const long base = ((long)row * KV_HEADS + head) * capacity;
-    qkv += (long)token * WIDTH;
+    query += (long)token * queryStride;
+    const long at = (long)token * stride + head * HEAD;
     for (int g = warp; g < GROUP; g += WARPS) {
         prepareHead(
-            qkv + (head * GROUP + g) * HEAD, queryNorm, cosines + (long)position * HALF, sines + (long)position * HALF,
-            query[g]);
+            query + (head * GROUP + g) * HEAD, queryNorm, cosines + (long)position * HALF, sines + (long)position * HALF,
+            queries[g]);
     }
     if (tokens == 1 && begin <= position && position < end && warp == WARPS - 1) {
-        appendHead(qkv, keys, values, base + position, head, position, cosines, sines, keyNorm, newKey);
+        appendHead(key + at, value + at, keys, values, base + position, position, cosines, sines, keyNorm, newKey);
     }
     __syncthreads();
 
@@ -206,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attend(
     for (int g = 0; g < GROUP; g++) {
 #pragma unroll
         for (int j = 0; j < 8; j++) {
-            q[g][j] = query[g][sub * 8 + j] * scale;
+            q[g][j] = queries[g][sub * 8 + j] * scale;
             sum[g][j] = 0;
         }
         maximum[g] = MINUS_INFINITY;

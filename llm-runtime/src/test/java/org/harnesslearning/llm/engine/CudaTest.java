@@ -17,6 +17,10 @@ import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.NumberType;
 import org.harnesslearning.llm.Sampling;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.harnesslearning.llm.checkpoint.GgufWriter;
+import org.harnesslearning.llm.checkpoint.Goldens;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
+import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.checkpoint.TinyCheckpoints;
 import org.harnesslearning.llm.cuda.CudaDevice;
 import org.harnesslearning.llm.cuda.CudaException;
@@ -30,6 +34,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
 
 /** A GPU computes what the processor does. Skipped where there is no GPU. */
 @Tag("cuda")
@@ -208,6 +214,63 @@ class CudaTest {
                     .toList();
             assertThat(once).hasSize(9).allSatisfy(ids -> assertThat(ids).hasSize(40));
             assertThat(once.get(0)).isNotEqualTo(once.get(1));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(TensorType.class)
+    void quantisedWeightsComputeWhatDequantisedOnesDo(TensorType type) throws IOException {
+        Path file = GgufWriter.decoder("llama", type, 256, 5).write(directory.resolve("tiny.gguf"));
+        int[] tokens = new Random(2).ints(12, 0, 64).toArray();
+        List<float[]> expected;
+        try (OnnxDecoder decoder = new OnnxDecoder(Checkpoint.open(file), 2, 2, POSITIONS, 1, true)) {
+            expected = twoSteps(decoder, tokens);
+        }
+        for (ElementType on : List.of(ElementType.FLOAT16, ElementType.BFLOAT16)) {
+            try (OnnxDecoder decoder = onGpu(Checkpoint.open(file), on, true, true)) {
+                assertThat(worst(twoSteps(decoder, tokens), expected))
+                        .isLessThan(on == ElementType.FLOAT16 ? 0.03 : 0.15);
+            }
+        }
+    }
+
+    private static List<float[]> twoSteps(OnnxDecoder decoder, int[] tokens) {
+        List<float[]> seen = new ArrayList<>();
+        for (int row = 0; row < 2; row++) {
+            seen.add(decoder.extend(row, 0, tokens, Shaping.PLAIN).allLogits().get());
+        }
+        int[] pasts = {tokens.length, tokens.length};
+        decoder.step(pasts, new int[] {3, 4}, List.of(Shaping.PLAIN, Shaping.PLAIN))
+                .forEach(candidates -> seen.add(candidates.allLogits().get()));
+        seen.add(decoder.step(new int[] {tokens.length + 1}, new int[] {5}, List.of(Shaping.PLAIN))
+                .getFirst()
+                .allLogits()
+                .get());
+        return seen;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"llama-all", "qwen3-all"})
+    void adaptersGiveTheTokensOfTheMergedModel(String name) throws IOException {
+        JsonNode golden = Goldens.json("adapters").get(name);
+        Path path = TinyCheckpoints.huggingFace(directory, golden.get("base").asString(), 1);
+        EngineOptions options = EngineOptions.defaults()
+                .withSlots(4)
+                .withAdapters(2, 8)
+                .withDevice(Device.cuda(0), NumberType.FP32);
+        try (LanguageModel model = LanguageModel.load(path, options)) {
+            model.loadAdapter("tuned", LoraAdapter.read(Goldens.adapter(name)));
+            for (JsonNode item : golden.get("cases")) {
+                int[] prompt = Goldens.ints(item.get("prompt"));
+                int[] expected = Goldens.ints(item.get("greedy"));
+                GenerationRequest request =
+                        GenerationRequest.greedy(prompt, expected.length).withIgnoreEndTokens(true);
+                // One without beside it.
+                Generation plain = model.submit(request);
+                Generation tuned = model.submit(request.withAdapter("tuned"));
+                assertThat(tuned.result().join().sequences().getFirst().tokenIds()).containsExactly(expected);
+                assertThat(plain.result().join().sequences().getFirst().tokenIds()).hasSameSizeAs(expected);
+            }
         }
     }
 

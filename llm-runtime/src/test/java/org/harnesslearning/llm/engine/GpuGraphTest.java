@@ -9,13 +9,18 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
+import org.harnesslearning.llm.checkpoint.Goldens;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.checkpoint.TinyCheckpoints;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.DecoderGraph.Target;
 import org.harnesslearning.llm.graph.ElementType;
+import org.harnesslearning.llm.sampling.Candidates;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
 
 /**
  * The graphs that are made for GPUs, run on the processor: with ONNX Runtime's operators alone, and with our own in their
@@ -114,6 +119,43 @@ class GpuGraphTest {
                     assertThat(Logits.maxDifference(actual.get(i), expected.get(i)))
                             .as("%s, step %d", kind, i)
                             .isLessThan(2e-5);
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"llama-all, true", "qwen2-all, true", "qwen3-all, true", "llama-all, false", "qwen3-all, false"})
+    void graphsForGpusTakeAdapters(String name, boolean own) throws IOException {
+        JsonNode golden = Goldens.json("adapters").get(name);
+        Checkpoint checkpoint = checkpoint(golden.get("base").asString());
+        DecoderGraph.Options options =
+                DecoderGraph.Options.of(checkpoint, POSITIONS, false).withAdapters(true);
+        DecoderPlan plan = own
+                ? DecoderPlan.own(checkpoint, options, ElementType.FLOAT, false)
+                : DecoderPlan.gpu(checkpoint, options, ElementType.FLOAT, false);
+        boolean headNorms = checkpoint.find(0, "attn_q_norm.weight") != null;
+        DecoderPlan.DecoderOperators operators =
+                own ? new ReferenceOperators(checkpoint.config(), headNorms) : DecoderPlan.noOperators();
+        try (OnnxDecoder decoder =
+                new OnnxDecoder(checkpoint, ROWS, ROWS, POSITIONS, 1, plan, 2, 8, new HostMemory(), operators)) {
+            decoder.writeAdapter(1, LoraAdapter.read(Goldens.adapter(name)));
+            Shaping with = Shaping.PLAIN.withAdapter(1);
+            for (JsonNode item : golden.get("cases")) {
+                int[] ids = Goldens.ints(item.get("prompt"));
+                float[] expected = Goldens.floats(item.get("logits"));
+                float[] whole = decoder.extend(1, 0, ids, with).allLogits().get();
+                assertThat(Logits.maxDifference(whole, expected)).isLessThan(2e-5);
+                if (ids.length > 1) {
+                    int past = ids.length - 1;
+                    decoder.extend(0, 0, java.util.Arrays.copyOf(ids, past), with);
+                    decoder.extend(1, 0, java.util.Arrays.copyOf(ids, past), Shaping.PLAIN);
+                    int[] next = {ids[past], ids[past]};
+                    List<Candidates> both = decoder.step(new int[] {past, past}, next, List.of(with, Shaping.PLAIN));
+                    assertThat(Logits.maxDifference(both.getFirst().allLogits().get(), expected))
+                            .isLessThan(2e-5);
+                    assertThat(Logits.maxDifference(both.getLast().allLogits().get(), expected))
+                            .isGreaterThan(1e-3);
                 }
             }
         }

@@ -37,9 +37,9 @@ final class ReferenceOperators implements DecoderPlan.DecoderOperators {
                 new Operator(
                         "CachedAttention",
                         headNorms
-                                ? List.of(FLOAT, FLOAT, FLOAT, INT32, FLOAT, FLOAT, FLOAT, FLOAT)
-                                : List.of(FLOAT, FLOAT, FLOAT, INT32, FLOAT, FLOAT),
-                        Set.of(),
+                                ? List.of(FLOAT, FLOAT, FLOAT, FLOAT, FLOAT, INT32, FLOAT, FLOAT, FLOAT, FLOAT)
+                                : List.of(FLOAT, FLOAT, FLOAT, FLOAT, FLOAT, INT32, FLOAT, FLOAT),
+                        Set.of(1, 2),
                         List.of(FLOAT),
                         this::attention),
                 new Operator("SwiGlu", List.of(FLOAT), Set.of(), List.of(FLOAT), this::swiGlu),
@@ -83,13 +83,17 @@ final class ReferenceOperators implements DecoderPlan.DecoderOperators {
         int tokens = (int) shape[1];
         int head = config.headSize();
         int group = config.heads() / config.keyValueHeads();
-        int capacity = (int) call.shape(1)[2];
-        float[] packed = floats(call.input(0), count(shape));
-        int[] last = HostMemory.segment(call.input(3).address(), 4L * rows).toArray(ValueLayout.JAVA_INT);
-        float[] cosines = floats(call.input(4), count(call.shape(4)));
-        float[] sines = floats(call.input(5), count(call.shape(5)));
-        float[] queryNorm = headNorms ? floats(call.input(6), head) : null;
-        float[] keyNorm = headNorms ? floats(call.input(7), head) : null;
+        int capacity = (int) call.shape(3)[2];
+        boolean packed = call.input(1).address() == 0;
+        float[] queries = floats(call.input(0), count(shape));
+        float[] newKeys = packed ? queries : floats(call.input(1), count(call.shape(1)));
+        float[] newValues = packed ? queries : floats(call.input(2), count(call.shape(2)));
+        int stride = packed ? (int) shape[2] : config.keyValueWidth();
+        int[] last = HostMemory.segment(call.input(5).address(), 4L * rows).toArray(ValueLayout.JAVA_INT);
+        float[] cosines = floats(call.input(6), count(call.shape(6)));
+        float[] sines = floats(call.input(7), count(call.shape(7)));
+        float[] queryNorm = headNorms ? floats(call.input(8), head) : null;
+        float[] keyNorm = headNorms ? floats(call.input(9), head) : null;
         float[] output = new float[rows * tokens * config.queryWidth()];
         for (int token = 0; token < rows * tokens; token++) {
             int row = token / tokens;
@@ -100,17 +104,21 @@ final class ReferenceOperators implements DecoderPlan.DecoderOperators {
             int from = token * (int) shape[2];
             for (int kv = 0; kv < config.keyValueHeads(); kv++) {
                 int base = (row * config.keyValueHeads() + kv) * capacity * head;
+                int key = token * stride + (packed ? config.queryWidth() : 0) + kv * head;
+                int value = key + (packed ? config.keyValueWidth() : 0);
                 store(
-                        rotated(packed, from + (config.heads() + kv) * head, keyNorm, cosines, sines, position),
-                        call.input(1),
+                        rotated(newKeys, key, keyNorm, cosines, sines, position),
+                        call.input(3),
                         base + (long) position * head);
-                int value = from + (config.heads() + config.keyValueHeads() + kv) * head;
-                store(Arrays.copyOfRange(packed, value, value + head), call.input(2), base + (long) position * head);
-                float[] keys = floats(call.input(1), base + (position + 1L) * head);
-                float[] values = floats(call.input(2), base + (position + 1L) * head);
+                store(
+                        Arrays.copyOfRange(newValues, value, value + head),
+                        call.input(4),
+                        base + (long) position * head);
+                float[] keys = floats(call.input(3), base + (position + 1L) * head);
+                float[] values = floats(call.input(4), base + (position + 1L) * head);
                 for (int g = 0; g < group; g++) {
                     int which = kv * group + g;
-                    float[] query = rotated(packed, from + which * head, queryNorm, cosines, sines, position);
+                    float[] query = rotated(queries, from + which * head, queryNorm, cosines, sines, position);
                     double[] weights = new double[position + 1];
                     double sum = 0;
                     for (int cell = 0; cell <= position; cell++) {
@@ -134,8 +142,8 @@ final class ReferenceOperators implements DecoderPlan.DecoderOperators {
         store(output, call.output(0, rows, tokens, config.queryWidth()), 0);
     }
 
-    private float[] rotated(float[] packed, int at, float[] norm, float[] cosines, float[] sines, int position) {
-        float[] x = Arrays.copyOfRange(packed, at, at + config.headSize());
+    private float[] rotated(float[] vector, int at, float[] norm, float[] cosines, float[] sines, int position) {
+        float[] x = Arrays.copyOfRange(vector, at, at + config.headSize());
         if (norm != null) {
             x = normed(x, norm);
         }

@@ -8,6 +8,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.harnesslearning.contracts.model.ModelInfo.Kind;
+import org.harnesslearning.llm.Device;
+import org.harnesslearning.llm.NumberType;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -130,11 +132,36 @@ public record ModelSettings(
      * @param threads threads of one model step; 0 takes all processors
      * @param reusePrefixes whether prompts that begin like an earlier one reuse its keys and values; with quantised weights
      *     a reused prefix changes the logits in the second decimal, since one row takes another kernel than many
+     * @param device where models run
+     * @param deviceId which GPU, by CUDA's ordinal
+     * @param numberType number type of dense weights, activations and cache on a GPU
+     * @param prefillChunk prompt tokens processed between two decode steps; 0 chooses by device
      */
     public record EngineSettings(
             @DefaultValue("8") int slots,
             @DefaultValue("4096") int maxSequence,
             @DefaultValue("256") int maxQueue,
             @DefaultValue("0") int threads,
-            @DefaultValue("true") boolean reusePrefixes) {}
+            @DefaultValue("true") boolean reusePrefixes,
+            @DefaultValue("cpu") DeviceKind device,
+            @DefaultValue("0") int deviceId,
+            @DefaultValue("auto") NumberType numberType,
+            @DefaultValue("0") int prefillChunk) {
+
+        /** Where models run, for the engine. */
+        public Device where() {
+            return switch (device) {
+                case CPU -> Device.cpu();
+                case CUDA -> Device.cuda(deviceId);
+            };
+        }
+    }
+
+    /** A kind of device. */
+    public enum DeviceKind {
+        /** The host's processor. */
+        CPU,
+        /** An NVIDIA GPU. */
+        CUDA
+    }
 }
