@@ -35,16 +35,15 @@ public final class GpuSoak {
             return;
         }
         int requests = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 10_000;
-        EngineOptions options = EngineOptions.defaults()
-                .withSlots(32)
-                .withMaxSequence(512)
-                .withDevice(Device.cuda(0), NumberType.AUTO);
+        EngineOptions options =
+                EngineOptions.defaults().withSlots(32).withMaxSequence(512).withDevice(Device.cuda(0), NumberType.AUTO);
         Random random = new Random(1);
         try (LanguageModel model = LanguageModel.load(Path.of(arguments[0]), options);
                 CudaDevice device = CudaDevice.open(0)) {
             Deque<Generation> running = new ArrayDeque<>();
             for (int i = 0; i < requests; i++) {
-                int[] prompt = random.ints(random.nextInt(1, 401), 0, model.card().vocabularySize())
+                int[] prompt = random.ints(
+                                random.nextInt(1, 401), 0, model.card().vocabularySize())
                         .toArray();
                 Sampling sampling = i % 4 == 0 ? new Sampling(0, 1, 0, 1.1) : Sampling.greedy();
                 running.add(model.submit(GenerationRequest.of(prompt, random.nextInt(1, 17), sampling, i)

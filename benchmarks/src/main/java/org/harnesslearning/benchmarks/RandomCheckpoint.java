@@ -74,12 +74,12 @@ public final class RandomCheckpoint {
 
         String config() {
             return """
-                    {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
-                     "num_hidden_layers": %d, "hidden_size": %d, "num_attention_heads": %d,
-                     "num_key_value_heads": %d, "head_dim": %d, "intermediate_size": %d, "vocab_size": %d,
-                     "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 100000.0,
-                     "tie_word_embeddings": %s, "bos_token_id": 1, "eos_token_id": 2, "dtype": "bfloat16"}
-                    """.formatted(layers, hidden, heads, keyValueHeads, head, feedForward, vocabulary, tied);
+                {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+                 "num_hidden_layers": %d, "hidden_size": %d, "num_attention_heads": %d,
+                 "num_key_value_heads": %d, "head_dim": %d, "intermediate_size": %d, "vocab_size": %d,
+                 "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 100000.0,
+                 "tie_word_embeddings": %s, "bos_token_id": 1, "eos_token_id": 2, "dtype": "bfloat16"}
+                """.formatted(layers, hidden, heads, keyValueHeads, head, feedForward, vocabulary, tied);
         }
     }
 

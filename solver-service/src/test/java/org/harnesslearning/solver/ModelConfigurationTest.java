@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.harnesslearning.contracts.model.ModelInfo.Kind;
+import org.harnesslearning.llm.NumberType;
 import org.harnesslearning.solver.inference.ModelBackend;
 import org.harnesslearning.solver.inference.ModelRegistry;
-import org.harnesslearning.llm.NumberType;
 import org.harnesslearning.solver.inference.ModelSettings;
 import org.harnesslearning.solver.inference.ModelSettings.DeviceKind;
 import org.junit.jupiter.api.Test;
@@ -40,7 +40,8 @@ class ModelConfigurationTest {
                                 null,
                                 new ModelSettings.AdapterSettings(null, 0, 64),
                                 List.of(),
-                                new ModelSettings.EngineSettings(8, 4096, 256, 0, true, DeviceKind.CPU, 0, NumberType.AUTO, 0),
+                                new ModelSettings.EngineSettings(
+                                        8, 4096, 256, 0, true, DeviceKind.CPU, 0, NumberType.AUTO, 0),
                                 Duration.ofSeconds(120),
                                 Duration.ofSeconds(45))));
     }
@@ -89,7 +90,8 @@ class ModelConfigurationTest {
                                     folder,
                                     new ModelSettings.AdapterSettings(folder, 2, 16),
                                     List.of("a"),
-                                    new ModelSettings.EngineSettings(3, 99, 7, 1, false, DeviceKind.CPU, 0, NumberType.AUTO, 0),
+                                    new ModelSettings.EngineSettings(
+                                            3, 99, 7, 1, false, DeviceKind.CPU, 0, NumberType.AUTO, 0),
                                     Duration.ofSeconds(5),
                                     Duration.ofSeconds(6)));
                     assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,");

@@ -303,8 +303,8 @@ public final class DecoderGraph {
             graph.input(name, target.type(), "batch", config.keyValueHeads(), "cache_length", config.headSize());
         }
         if (target.ownAttention()) {
-            List<String> inputs = new ArrayList<>(List.of(
-                    query, key, value, cache.get(0), cache.get(1), LAST_POSITIONS, "cos_cache", "sin_cache"));
+            List<String> inputs = new ArrayList<>(
+                    List.of(query, key, value, cache.get(0), cache.get(1), LAST_POSITIONS, "cos_cache", "sin_cache"));
             for (String part : List.of("attn_q_norm.weight", "attn_k_norm.weight")) {
                 Tensor norm = checkpoint.find(layer, part);
                 if (norm != null) {

@@ -254,10 +254,8 @@ class CudaTest {
     void adaptersGiveTheTokensOfTheMergedModel(String name) throws IOException {
         JsonNode golden = Goldens.json("adapters").get(name);
         Path path = TinyCheckpoints.huggingFace(directory, golden.get("base").asString(), 1);
-        EngineOptions options = EngineOptions.defaults()
-                .withSlots(4)
-                .withAdapters(2, 8)
-                .withDevice(Device.cuda(0), NumberType.FP32);
+        EngineOptions options =
+                EngineOptions.defaults().withSlots(4).withAdapters(2, 8).withDevice(Device.cuda(0), NumberType.FP32);
         try (LanguageModel model = LanguageModel.load(path, options)) {
             model.loadAdapter("tuned", LoraAdapter.read(Goldens.adapter(name)));
             for (JsonNode item : golden.get("cases")) {
@@ -268,8 +266,10 @@ class CudaTest {
                 // One without beside it.
                 Generation plain = model.submit(request);
                 Generation tuned = model.submit(request.withAdapter("tuned"));
-                assertThat(tuned.result().join().sequences().getFirst().tokenIds()).containsExactly(expected);
-                assertThat(plain.result().join().sequences().getFirst().tokenIds()).hasSameSizeAs(expected);
+                assertThat(tuned.result().join().sequences().getFirst().tokenIds())
+                        .containsExactly(expected);
+                assertThat(plain.result().join().sequences().getFirst().tokenIds())
+                        .hasSameSizeAs(expected);
             }
         }
     }

@@ -110,10 +110,7 @@ final class ReferenceOperators implements DecoderPlan.DecoderOperators {
                         rotated(newKeys, key, keyNorm, cosines, sines, position),
                         call.input(3),
                         base + (long) position * head);
-                store(
-                        Arrays.copyOfRange(newValues, value, value + head),
-                        call.input(4),
-                        base + (long) position * head);
+                store(Arrays.copyOfRange(newValues, value, value + head), call.input(4), base + (long) position * head);
                 float[] keys = floats(call.input(3), base + (position + 1L) * head);
                 float[] values = floats(call.input(4), base + (position + 1L) * head);
                 for (int g = 0; g < group; g++) {
