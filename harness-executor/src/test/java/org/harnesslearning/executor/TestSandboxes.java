@@ -53,12 +53,20 @@ public final class TestSandboxes implements AutoCloseable {
 
     /** Sandboxes of an engine without a pool, as many at once as the settings allow, whatever the machine has. */
     public static DockerSandboxes sandboxes(DockerEngine engine, String image, SandboxSettings settings) {
+        return sandboxes(engine, image, settings, 0);
+    }
+
+    /** The same with a pool of this size for jobs of 128 MiB. */
+    public static DockerSandboxes sandboxes(DockerEngine engine, String image, SandboxSettings settings, int pool) {
         return new DockerSandboxes(
                 engine,
                 image,
                 settings,
                 new SelfCheck(Set.of()),
-                bound("executor.pool", PoolSettings.class, Map.of("executor.pool.size", 0)),
+                bound(
+                        "executor.pool",
+                        PoolSettings.class,
+                        Map.of("executor.pool.size", pool, "executor.pool.memory-mib", 128)),
                 bound(
                         "executor.admission",
                         AdmissionSettings.class,

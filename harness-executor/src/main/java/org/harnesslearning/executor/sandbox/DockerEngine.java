@@ -329,11 +329,11 @@ public final class DockerEngine implements AutoCloseable {
     }
 
     /**
-     * Removes containers of this installation that nobody will: those of executors that do not live, those of this one
-     * that it does not know (their creation was answered too late), and all past their deadline. Those of other living
-     * executors stay, whatever state they are in.
+     * Removes containers that nobody else will: those of this installation's executors that do not live, those of this
+     * executor that it does not know (their creation was answered too late), and those of other installations' executors,
+     * of which nothing is known here, past their deadline. Those of living executors stay, whatever state they are in.
      *
-     * @param living instances that live; null when that can't be told now, and then only the deadline counts
+     * @param living instances that live; null when that can't be told now, and then none counts as lost
      * @return how many were removed
      */
     int removeLeftovers(@Nullable Set<String> living) {
@@ -349,11 +349,10 @@ public final class DockerEngine implements AutoCloseable {
                 lost = !registered.contains(container.getId())
                         && Arrays.stream(container.getNames())
                                 .noneMatch(name -> registered.contains(name.substring(1)));
+            } else if (registry.equals(labels.get(REGISTRY))) {
+                lost = living != null && !living.contains(labels.get(INSTANCE));
             } else {
-                lost = deadline(labels) < now
-                        || (living != null
-                                && registry.equals(labels.get(REGISTRY))
-                                && !living.contains(labels.get(INSTANCE)));
+                lost = deadline(labels) < now;
             }
             if (lost) {
                 LOG.info("removing the leftover container {} of {}", container.getId(), labels.get(JOB));

@@ -101,8 +101,11 @@ class DockerEngineTests {
             assertThat(reap(lost, Duration.ZERO, "test", living)).as(next).isEqualTo(1);
             assertThat(lost.containers()).containsExactly(live.id());
             assertThat(running(live.id())).isTrue();
-            assertThat(reap(lost, Duration.ofHours(7), "test", null))
-                    .as("past the deadline")
+            assertThat(reap(lost, Duration.ofHours(7), "test", living))
+                    .as("a living executor's, however old")
+                    .isZero();
+            assertThat(reap(lost, Duration.ofHours(7), "elsewhere", Set.of()))
+                    .as("another database's, past the deadline")
                     .isEqualTo(1);
             assertThat(lost.containers()).isEmpty();
             assertThat(running(foreign.id())).as("another owner's").isTrue();

@@ -17,8 +17,13 @@ import org.springframework.jdbc.core.simple.JdbcClient;
  * and never ends. Arguments: JDBC URL, owner label, image, number of jobs.
  */
 final class LostExecutor {
+    /** Of those who clear away after it. */
     static final ReaperSettings SETTINGS =
             new ReaperSettings(Duration.ofMillis(500), Duration.ofSeconds(10), Duration.ofMillis(500));
+
+    /** Its own: it must not clear away the containers that it does not know, which stand for those of a bad runner here. */
+    private static final ReaperSettings BEATS_ONLY =
+            new ReaperSettings(Duration.ofMillis(500), Duration.ofSeconds(10), Duration.ofHours(1));
 
     private LostExecutor() {}
 
@@ -36,7 +41,7 @@ final class LostExecutor {
                 "executor.sandbox.owner", arguments[1], "executor.sandbox.max-containers", Integer.toString(jobs)));
         Heartbeats heartbeats = heartbeats(arguments[0]);
         DockerEngine engine = DockerEngine.connect(settings, Clock.systemUTC(), heartbeats.registry());
-        Reaper.start(engine, heartbeats, SETTINGS);
+        Reaper.start(engine, heartbeats, BEATS_ONLY);
         DockerSandboxes sandboxes = TestSandboxes.sandboxes(engine, arguments[2], settings);
         CountDownLatch running = new CountDownLatch(jobs);
         String source = "def run(question, env):\n    env.llm(question)\n    while True: pass\n";
