@@ -14,7 +14,7 @@ tag=harness-sandbox:$({
 } | sha256sum | cut -c1-12)
 if ! docker image inspect "$tag" >/dev/null 2>&1; then
   chmod 0644 *.py # readable inside whatever this checkout's umask was
-  log=$(docker build --build-arg BASE="$base" --tag "$tag" . 2>&1) || {
+  log=$(docker build --network none --build-arg BASE="$base" --tag "$tag" . 2>&1) || {
     printf '%s\n' "$log" >&2
     exit 1
   }
