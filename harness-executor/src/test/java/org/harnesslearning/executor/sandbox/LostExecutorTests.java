@@ -10,12 +10,14 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.testing.TestPostgres;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Row 31 of docs/sandbox.md: an executor is killed with its jobs running, and started again. */
@@ -25,12 +27,13 @@ class LostExecutorTests {
     private static final int JOBS = 20;
     private static final String FINE = "def run(question, env):\n    return env.llm(question)\n";
 
+    private final String owner = "test-" + UUID.randomUUID();
+
     @Test
     void case_31_executor_killed_with_twenty_running_jobs() throws Exception {
         String url = TestPostgres.jdbcUrl(TestPostgres.createDatabase());
         Heartbeats heartbeats = LostExecutor.heartbeats(url);
-        try (TestSandboxes images = new TestSandboxes(Map.of())) {
-            String owner = images.settings().owner();
+        try (TestSandboxes images = new TestSandboxes(Map.of("executor.sandbox.owner", owner))) {
             SandboxSettings settings = TestSandboxes.settings(Map.of("executor.sandbox.owner", owner));
             try (DockerEngine sibling = DockerEngine.connect(settings, Clock.systemUTC(), heartbeats.registry());
                     Reaper alive = Reaper.start(sibling, heartbeats, LostExecutor.SETTINGS);
@@ -66,6 +69,16 @@ class LostExecutorTests {
             }
             assertThat(TestSandboxes.containersOf(owner)).isEmpty();
         }
+    }
+
+    /** Whatever a failed assertion left of the killed process. */
+    @AfterEach
+    void clearAway() {
+        TestSandboxes.containersOf(owner)
+                .forEach(id -> TestSandboxes.client()
+                        .removeContainerCmd(id)
+                        .withForce(true)
+                        .exec());
     }
 
     private static Process start(String url, String owner, String image) throws Exception {
