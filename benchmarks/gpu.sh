@@ -16,7 +16,8 @@ fi
 
 if [ "$what" = parity ] || [ "$what" = all ]; then
   ./mvnw -q -B -Pgpu -pl llm-runtime -am test -Dgroups=cuda -Dsurefire.failIfNoSpecifiedTests=false
-  grep -h 'tests=' llm-runtime/target/surefire-reports/TEST-*CudaTest.xml | head -1 | cut -c1-200
+  sed -n 's/.* name="\([^"]*\)" time="\([^"]*\)" tests="\([^"]*\)" errors="\([^"]*\)" skipped="\([^"]*\)" failures="\([^"]*\)".*/\1: \3 tests, \4 errors, \6 failures, \5 skipped, \2 s/p' \
+    llm-runtime/target/surefire-reports/TEST-*CudaTest.xml
 fi
 [ "$what" = parity ] && exit 0
 

@@ -2,7 +2,6 @@ package org.harnesslearning.llm.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -27,9 +26,9 @@ import org.harnesslearning.llm.cuda.CudaException;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.sampling.Candidates;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,6 +38,7 @@ import tools.jackson.databind.JsonNode;
 
 /** A GPU computes what the processor does. Skipped where there is no GPU. */
 @Tag("cuda")
+@EnabledIf(value = "gpuIsHere", disabledReason = "no NVIDIA GPU with its driver is here")
 class CudaTest {
 
     private static final int ROWS = 4;
@@ -47,9 +47,8 @@ class CudaTest {
     @TempDir
     private Path directory;
 
-    @BeforeAll
-    static void needsGpu() {
-        assumeTrue(CudaDevice.count() > 0, "no NVIDIA GPU with its driver is here");
+    static boolean gpuIsHere() {
+        return CudaDevice.count() > 0;
     }
 
     private Checkpoint checkpoint(String name) throws IOException {
