@@ -8,20 +8,22 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import org.harnesslearning.llm.EngineOptions;
 import org.harnesslearning.llm.Generation;
 import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.GenerationResult;
 import org.harnesslearning.llm.LanguageModel;
+import org.harnesslearning.llm.MatrixKernels;
 import org.harnesslearning.llm.Sampling;
 
 /**
  * Prefill and decode speed of a checkpoint on this machine.
  *
- * <p>Arguments: checkpoint, prompt tokens (512), new tokens (64), then batch sizes (1 4 8). Prompts are random tokens, so
- * that nothing is reused between them. Wall-clock and processor time are both shown: on a busy machine the second is the
- * steadier one.
+ * <p>Arguments: checkpoint, prompt tokens (512), new tokens (64), then batch sizes (1 4 8). The property {@code kernels}
+ * (auto, ggml, onnx) says who multiplies. Prompts are random tokens, so that nothing is reused between them. Wall-clock
+ * and processor time are both shown: on a busy machine the second is the steadier one.
  */
 public final class DecodeBenchmark {
 
@@ -41,7 +43,9 @@ public final class DecodeBenchmark {
                 : List.of(1, 4, 8);
         EngineOptions options = EngineOptions.defaults()
                 .withSlots(batches.stream().mapToInt(Integer::intValue).max().orElse(1))
-                .withMaxSequence(Math.max(4096, prompt + fresh));
+                .withMaxSequence(Math.max(1024, prompt + fresh))
+                .withMatrixKernels(MatrixKernels.valueOf(
+                        System.getProperty("kernels", "auto").toUpperCase(Locale.ROOT)));
         long start = System.nanoTime();
         try (LanguageModel model = LanguageModel.load(Path.of(arguments[0]), options)) {
             OUT.printf(

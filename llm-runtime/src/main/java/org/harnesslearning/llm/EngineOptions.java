@@ -18,6 +18,7 @@ import java.util.function.Consumer;
  * @param maxAdapterRank most rank of an adapter
  * @param device where the model runs
  * @param numberType number type of dense weights, activations and cache; a processor computes in FP32 only
+ * @param matrixKernels who multiplies with quantised matrices on a processor
  */
 public record EngineOptions(
         int slots,
@@ -31,7 +32,8 @@ public record EngineOptions(
         int maxAdapters,
         int maxAdapterRank,
         Device device,
-        NumberType numberType) {
+        NumberType numberType,
+        MatrixKernels matrixKernels) {
 
     public EngineOptions {
         require(slots >= 1 && slots <= 1024, "slots must lie in 1..1024");
@@ -53,7 +55,7 @@ public record EngineOptions(
      */
     public static EngineOptions defaults() {
         int processors = Runtime.getRuntime().availableProcessors();
-        return new EngineOptions(8, 4096, 256, processors, 0, false, true, 2, 0, 64, Device.cpu(), NumberType.AUTO);
+        return new EngineOptions(8, 4096, 256, processors, 0, false, true, 2, 0, 64, Device.cpu(), NumberType.AUTO, MatrixKernels.AUTO);
     }
 
     /** Prompt tokens processed between two decode steps. */
@@ -115,6 +117,10 @@ public record EngineOptions(
         });
     }
 
+    public EngineOptions withMatrixKernels(MatrixKernels value) {
+        return with(draft -> draft.matrixKernels = value);
+    }
+
     private EngineOptions with(Consumer<Draft> change) {
         Draft draft = new Draft(this);
         change.accept(draft);
@@ -130,7 +136,8 @@ public record EngineOptions(
                 draft.maxAdapters,
                 draft.maxAdapterRank,
                 draft.device,
-                draft.numberType);
+                draft.numberType,
+                draft.matrixKernels);
     }
 
     private static void require(boolean holds, String message) {
@@ -153,6 +160,7 @@ public record EngineOptions(
         private int maxAdapterRank;
         private Device device;
         private NumberType numberType;
+        private MatrixKernels matrixKernels;
 
         Draft(EngineOptions origin) {
             slots = origin.slots;
@@ -167,6 +175,7 @@ public record EngineOptions(
             maxAdapterRank = origin.maxAdapterRank;
             device = origin.device;
             numberType = origin.numberType;
+            matrixKernels = origin.matrixKernels;
         }
     }
 }

@@ -22,6 +22,8 @@ final class HostMemory implements DeviceMemory {
 
     private static final long PAGE = 4096;
     private static final int MADV_DONTNEED = 4;
+    private static final long LARGE_PAGE = 2 << 20;
+    private static final int MADV_HUGEPAGE = 14;
     private static final @Nullable MethodHandle MADVISE = madvise();
 
     private final MemoryInfo info = MemoryInfo.CreateCpu(onnxruntime.OrtDeviceAllocator, onnxruntime.OrtMemTypeDefault);
@@ -46,6 +48,15 @@ final class HostMemory implements DeviceMemory {
         return segment(block.address(), bytes);
     }
 
+    /** The same in large pages where the operating system has them. */
+    static MemorySegment allocateLargePages(DeviceMemory memory, long bytes) {
+        long size = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        MemorySegment block = memory.allocate(size + LARGE_PAGE);
+        MemorySegment aligned = block.asSlice(Math.floorMod(-block.address(), LARGE_PAGE), size);
+        advise(aligned.address(), size, MADV_HUGEPAGE);
+        return aligned.asSlice(0, bytes);
+    }
+
     /**
      * Gives the pages of some memory back to the operating system; it stays addressable and reads as zero.
      *
@@ -57,11 +68,15 @@ final class HostMemory implements DeviceMemory {
         }
         long start = (memory.address() + PAGE - 1) / PAGE * PAGE;
         long end = (memory.address() + memory.byteSize()) / PAGE * PAGE;
-        if (end <= start) {
-            return true;
+        return end <= start || advise(start, end - start, MADV_DONTNEED);
+    }
+
+    private static boolean advise(long start, long bytes, int advice) {
+        if (MADVISE == null) {
+            return false;
         }
         try {
-            return (int) MADVISE.invokeExact(MemorySegment.ofAddress(start), end - start, MADV_DONTNEED) == 0;
+            return (int) MADVISE.invokeExact(MemorySegment.ofAddress(start), bytes, advice) == 0;
         } catch (Throwable e) {
             throw new IllegalStateException("madvise cannot be called", e);
         }

@@ -14,6 +14,7 @@ import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.GenAiFolder;
 import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.cuda.CudaDevice;
+import org.harnesslearning.llm.ggml.Ggml;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.ElementType;
 import org.slf4j.Logger;
@@ -108,7 +109,7 @@ public final class ModelLoader {
                             options.slots(),
                             options.maxSequence(),
                             options.threads(),
-                            DecoderGraph.build(checkpoint, graph),
+                            DecoderGraph.build(checkpoint, graph.withStored(stored(checkpoint, options))),
                             options.maxAdapters(),
                             options.maxAdapterRank());
                 case Device.Cuda cuda -> onCuda(checkpoint, options, graph, rows, cuda);
@@ -178,6 +179,20 @@ public final class ModelLoader {
                     case BFLOAT16 -> checkpoint.commonestType() == TensorType.Q4_0 ? stored : "bf16";
                     case UINT8, INT32, INT64, BOOL -> stored;
                 };
+        };
+    }
+
+    private static DecoderGraph.Stored stored(Checkpoint checkpoint, EngineOptions options) {
+        if (options.dequantise()) {
+            return DecoderGraph.Stored.NONE;
+        }
+        return switch (options.matrixKernels()) {
+            case AUTO ->
+                DecoderGraph.needsFineRounding(checkpoint) || Ggml.available() == null
+                        ? DecoderGraph.Stored.NONE
+                        : DecoderGraph.Stored.WIDE;
+            case GGML -> DecoderGraph.Stored.ALL;
+            case ONNX -> DecoderGraph.Stored.NONE;
         };
     }
 }

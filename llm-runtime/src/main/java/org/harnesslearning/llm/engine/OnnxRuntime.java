@@ -20,6 +20,7 @@ import org.bytedeco.onnxruntime.Session;
 import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
+import org.harnesslearning.llm.ggml.ProductOperator;
 import org.harnesslearning.llm.graph.Weight;
 import org.jspecify.annotations.Nullable;
 
@@ -109,7 +110,7 @@ final class OnnxRuntime {
     /** Makes a session on the host's processor. */
     static Session session(byte[] model, List<Placed> weights, HostMemory memory, int threads) {
         List<Weight> used = weights.stream().map(Placed::weight).toList();
-        return session(model, used, weights, memory, threads, null, false);
+        return session(model, used, weights, memory, threads, null, null, false);
     }
 
     /**
@@ -120,6 +121,7 @@ final class OnnxRuntime {
      * @param weights those and maybe more; their memory must outlive the session
      * @param threads threads that run a step
      * @param operators operators of our own; must outlive the session
+     * @param products what computes the graph's products with stored matrices; null where it has none
      * @param captured whether steps will be captured as CUDA graphs
      */
     static Session session(
@@ -129,6 +131,7 @@ final class OnnxRuntime {
             DeviceMemory memory,
             int threads,
             @Nullable CustomOperators operators,
+            @Nullable ProductOperator products,
             boolean captured) {
         Map<String, MemorySegment> segments = new HashMap<>();
         for (Placed placed : weights) {
@@ -147,6 +150,9 @@ final class OnnxRuntime {
             memory.configure(options, captured);
             if (operators != null) {
                 operators.addTo(options);
+            }
+            if (products != null) {
+                products.register(options);
             }
             for (Weight weight : used) {
                 for (Weight.Spec spec : weight.specs()) {

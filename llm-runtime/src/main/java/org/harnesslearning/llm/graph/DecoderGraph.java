@@ -13,6 +13,7 @@ import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.Dequantiser;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.checkpoint.TensorType;
+import org.harnesslearning.llm.ggml.ProductOperator;
 import org.harnesslearning.llm.graph.GraphBuilder.Attribute;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +67,7 @@ public final class DecoderGraph {
     private static final String HEAD = "lm_head";
     private static final int FINE_BLOCK = 16;
 
-    /** Models of fewer weights round the inputs of their matrices in fine blocks. */
+    /** Models of fewer weights need the inputs of their matrices rounded in fine blocks. */
     private static final long FINE_BELOW = 300_000_000;
 
     private final Checkpoint checkpoint;
@@ -77,6 +78,8 @@ public final class DecoderGraph {
     private final List<AdapterInput> adapterInputs = new ArrayList<>();
     private final Map<String, String> blockSums = new HashMap<>();
     private final Set<String> declared = new HashSet<>();
+    private final List<List<StoredMatrix>> products = new ArrayList<>();
+    private final Map<String, String> sharedProducts = new HashMap<>();
 
     private DecoderGraph(Checkpoint checkpoint, Options options, Target target) {
         this.checkpoint = checkpoint;
@@ -92,12 +95,19 @@ public final class DecoderGraph {
      * @param weights their names, shapes and how to fill them
      * @param top candidates a row
      * @param adapters the inputs for adapters; empty where the graph takes none
+     * @param products the matrices of each {@link ProductOperator} node, by its number
      */
-    public record Built(byte[] model, List<Weight> weights, int top, List<AdapterInput> adapters) {
+    public record Built(
+            byte[] model,
+            List<Weight> weights,
+            int top,
+            List<AdapterInput> adapters,
+            List<List<StoredMatrix>> products) {
 
         public Built {
             weights = List.copyOf(weights);
             adapters = List.copyOf(adapters);
+            products = products.stream().map(List::copyOf).toList();
         }
     }
 
@@ -138,23 +148,33 @@ public final class DecoderGraph {
      * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
      *     32. This loses less of a value whose neighbours are large, and takes more time; small models need it, as each
      *     of their few dimensions counts for more.
+     * @param stored which quantised matrices are multiplied as they are stored, by {@link ProductOperator}; {@code fine}
+     *     is of no account for these
      * @param adapters whether the graph takes adapters
      */
-    public record Options(int positions, boolean dequantise, boolean fine, boolean adapters) {
+    public record Options(int positions, boolean dequantise, boolean fine, Stored stored, boolean adapters) {
+
+        public Options {
+            if (dequantise && stored != Stored.NONE) {
+                throw new IllegalArgumentException("matrices are either dequantised or multiplied as stored");
+            }
+        }
 
         /** What suits a checkpoint; without adapters. */
         public static Options of(Checkpoint checkpoint, int positions, boolean dequantise) {
-            long weights =
-                    checkpoint.tensors().stream().mapToLong(Tensor::elements).sum();
-            return new Options(positions, dequantise, weights < FINE_BELOW, false);
+            return new Options(positions, dequantise, needsFineRounding(checkpoint), Stored.NONE, false);
         }
 
         public Options withFine(boolean value) {
-            return new Options(positions, dequantise, value, adapters);
+            return new Options(positions, dequantise, value, stored, adapters);
+        }
+
+        public Options withStored(Stored value) {
+            return new Options(positions, dequantise, fine, value, adapters);
         }
 
         public Options withAdapters(boolean value) {
-            return new Options(positions, dequantise, fine, value);
+            return new Options(positions, dequantise, fine, stored, value);
         }
     }
 
@@ -164,7 +184,7 @@ public final class DecoderGraph {
         graph.input(RAW_LOGITS, ElementType.FLOAT, "batch", vocabulary);
         headInputs(graph);
         int top = head(graph, RAW_LOGITS, vocabulary, false);
-        return new Built(graph.model(), graph.weights(), top, List.of());
+        return new Built(graph.model(), graph.weights(), top, List.of(), List.of());
     }
 
     private static void headInputs(GraphBuilder graph) {
@@ -172,6 +192,25 @@ public final class DecoderGraph {
         graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
         graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
         graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
+    }
+
+    /** Which quantised matrices are multiplied as they are stored. */
+    public enum Stored {
+        /** None: {@code MatMulNBits} multiplies all, from a form of its own. */
+        NONE,
+        /**
+         * Those of more than four bits a weight, for which {@code MatMulNBits} has only a form of eight bits: a step of few
+         * rows takes as long as reading the weights, and theirs are a quarter to a half shorter as they are stored. With
+         * four bits {@code MatMulNBits} is the quicker one for many rows.
+         */
+        WIDE,
+        /** All: the least memory and the quickest load and step of one row, but slower prompts. */
+        ALL
+    }
+
+    /** Whether the model is so small that rounding inputs by blocks of 32 values or more costs too much. */
+    public static boolean needsFineRounding(Checkpoint checkpoint) {
+        return checkpoint.parameters() < FINE_BELOW;
     }
 
     /** Builds the graph for the host's processor. */
@@ -208,7 +247,7 @@ public final class DecoderGraph {
         String residual = target.gpu() ? embedded() : EMBEDDINGS;
         if (target.singleRow()) {
             int candidates = singleRow(residual);
-            return new Built(graph.model(), graph.weights(), candidates, adapterInputs);
+            return new Built(graph.model(), graph.weights(), candidates, adapterInputs, products);
         }
         String normed = norm(residual, vector("blk.0.attn_norm.weight", checkpoint.tensor(0, "attn_norm.weight")));
         for (int layer = 0; layer < config.layers(); layer++) {
@@ -231,7 +270,7 @@ public final class DecoderGraph {
             normed = end.normed();
         }
         int top = head(normed);
-        return new Built(graph.model(), graph.weights(), top, adapterInputs);
+        return new Built(graph.model(), graph.weights(), top, adapterInputs, products);
     }
 
     /** Embeddings of the tokens, from a table on the device. */
@@ -266,6 +305,7 @@ public final class DecoderGraph {
             // Attention takes a value of unknown shape for a sign that query, key and value are packed.
             value = graph.node("", "Reshape", List.of(value, graph.constant(0, 0, config.keyValueWidth())));
         } else {
+            shareInput(input, layer, List.of("attn_q", "attn_k", "attn_v"), List.of(order, order, RowOrder.NATURAL));
             query = linear(input, layer, "attn_q", order);
             key = linear(input, layer, "attn_k", order);
             value = linear(input, layer, "attn_v", RowOrder.NATURAL);
@@ -353,6 +393,7 @@ public final class DecoderGraph {
             String both = packed(input, layer, "ffn_gate_up", gateUp(layer));
             return linear(graph.node(GraphBuilder.OWN, "SwiGlu", List.of(both)), layer, "ffn_down", RowOrder.NATURAL);
         }
+        shareInput(input, layer, List.of("ffn_gate", "ffn_up"), List.of(RowOrder.NATURAL, RowOrder.NATURAL));
         String gate = linear(input, layer, "ffn_gate", RowOrder.NATURAL);
         String up = linear(input, layer, "ffn_up", RowOrder.NATURAL);
         // QuickGelu with alpha 1 is SiLU: x * sigmoid(x).
@@ -583,10 +624,63 @@ public final class DecoderGraph {
         return graph.node("", "MatMul", List.of(own, factors.b()));
     }
 
+    private boolean multipliedAsStored(Tensor weight) {
+        return weight.type().quantised()
+                && switch (options.stored()) {
+                    case NONE -> false;
+                    case WIDE -> BlockPacker.Form.of(weight.type()).bits > 4;
+                    case ALL -> true;
+                };
+    }
+
+    /** Lets one node multiply those of the matrices that are multiplied as stored: it rounds the input once for all. */
+    private void shareInput(String input, int layer, List<String> parts, List<RowOrder> orders) {
+        List<String> names = new ArrayList<>();
+        List<StoredMatrix> group = new ArrayList<>();
+        for (int i = 0; i < parts.size(); i++) {
+            Tensor weight = checkpoint.tensor(layer, parts.get(i) + ".weight");
+            if (multipliedAsStored(weight)) {
+                names.add(weight.name());
+                group.add(stored(weight, orders.get(i), checkpoint.find(layer, parts.get(i) + ".bias")));
+            }
+        }
+        if (group.isEmpty()) {
+            return;
+        }
+        List<String> outputs = storedProduct(input, group);
+        for (int i = 0; i < names.size(); i++) {
+            sharedProducts.put(names.get(i), outputs.get(i));
+        }
+    }
+
+    private static StoredMatrix stored(Tensor weight, RowOrder order, @Nullable Tensor bias) {
+        return new StoredMatrix(weight, order, bias == null ? null : ordered(bias, order));
+    }
+
+    private List<String> storedProduct(String input, List<StoredMatrix> group) {
+        List<String> outputs =
+                group.stream().map(matrix -> graph.fresh("product")).toList();
+        graph.node(
+                GraphBuilder.OWN,
+                ProductOperator.NAME,
+                List.of(input),
+                outputs,
+                Attribute.of(ProductOperator.PRODUCT, products.size()));
+        products.add(group);
+        return outputs;
+    }
+
     /** {@code input × weightᵀ + bias} with the weight in the form that suits its type. */
     private String matrix(String input, String name, Tensor weight, RowOrder order, @Nullable Tensor bias) {
         if (target.gpu()) {
             return matrixOnGpu(input, name, new Part(weight, order, bias));
+        }
+        String shared = sharedProducts.get(name);
+        if (shared != null) {
+            return shared;
+        }
+        if (multipliedAsStored(weight)) {
+            return storedProduct(input, List.of(stored(weight, order, bias))).getFirst();
         }
         String biasName = bias == null ? "" : biasVector(bias, order);
         if (options.dequantise() || !weight.type().quantised()) {
@@ -804,12 +898,17 @@ public final class DecoderGraph {
     }
 
     private String biasVector(Tensor bias, RowOrder order) {
+        float[] ordered = ordered(bias, order);
+        return vector(bias.name(), ordered, ordered.length);
+    }
+
+    private static float[] ordered(Tensor bias, RowOrder order) {
         float[] stored = Dequantiser.all(bias);
         float[] ordered = new float[stored.length];
         for (int i = 0; i < stored.length; i++) {
             ordered[i] = stored[order.storedRow(i)];
         }
-        return vector(bias.name(), ordered, ordered.length);
+        return ordered;
     }
 
     private String vector(String name, Tensor tensor) {

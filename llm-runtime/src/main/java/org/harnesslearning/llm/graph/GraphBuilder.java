@@ -10,7 +10,7 @@ final class GraphBuilder {
 
     static final String MICROSOFT = "com.microsoft";
 
-    /** Operators of this project, which only a GPU's session knows. */
+    /** Operators of this project, which only some sessions know. */
     static final String OWN = "org.harnesslearning";
 
     private static final int IR_VERSION = 10;

@@ -4,16 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.Random;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.GgufWriter;
 import org.harnesslearning.llm.checkpoint.TensorType;
+import org.harnesslearning.llm.ggml.Ggml;
 import org.harnesslearning.llm.graph.DecoderGraph;
+import org.harnesslearning.llm.sampling.Candidates;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The packed form of each weight type computes what its dequantised weights do, up to int8 activations. */
+/** Each form of each weight type computes what its dequantised weights do, up to int8 activations. */
 class QuantisedGraphTest {
 
     @TempDir
@@ -22,28 +27,100 @@ class QuantisedGraphTest {
     @ParameterizedTest
     @EnumSource(TensorType.class)
     void packedWeightsComputeWhatDequantisedOnesDo(TensorType type) throws IOException {
-        Path file = GgufWriter.decoder("llama", type, 256, 5).write(directory.resolve("tiny.gguf"));
+        assertComputesWhatDequantisedWeightsDo(type, "llama", Form.PACKED);
+        assertComputesWhatDequantisedWeightsDo(type, "llama", Form.PACKED_FINE);
+    }
+
+    @ParameterizedTest
+    @EnumSource(TensorType.class)
+    void storedWeightsComputeWhatDequantisedOnesDo(TensorType type) throws IOException {
+        assumeGgml();
+        assertComputesWhatDequantisedWeightsDo(type, "llama", Form.STORED);
+        assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.STORED);
+        assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.MIXED);
+    }
+
+    /** The products are equal to the last bit (see ProductsTest); attention differs by a rounding of fp32. */
+    @ParameterizedTest
+    @EnumSource(TensorType.class)
+    void resultsOfStoredWeightsDependNeitherOnBatchNorOnChunksNorOnThreads(TensorType type) throws IOException {
+        assumeGgml();
+        Path file = file(type, "qwen2");
         int[] tokens = new Random(2).ints(12, 0, 64).toArray();
-        float[] exact = logits(file, tokens, true, false);
-        for (boolean fine : new boolean[] {false, true}) {
-            float[] packed = logits(file, tokens, false, fine);
-            double power = 0;
-            double error = 0;
-            for (int i = 0; i < exact.length; i++) {
-                power += exact[i] * exact[i];
-                error += (exact[i] - packed[i]) * (exact[i] - packed[i]);
+        try (OnnxDecoder one = decoder(file, 1, 1, Form.STORED);
+                OnnxDecoder many = decoder(file, 5, 3, Form.STORED)) {
+            float[] alone = one.extend(0, 0, tokens, Shaping.PLAIN).allLogits().get();
+            for (int row = 0; row < 5; row++) {
+                many.extend(row, 0, Arrays.copyOf(tokens, 4 + row), Shaping.PLAIN);
+                many.extend(row, 4 + row, Arrays.copyOfRange(tokens, 4 + row, 11), Shaping.PLAIN);
             }
-            assertThat(power).isPositive().isFinite();
-            assertThat(Math.sqrt(error / power)).isLessThan(type.quantised() ? 0.03 : 1e-6);
+            int[] pasts = new int[5];
+            int[] last = new int[5];
+            Arrays.fill(pasts, 11);
+            Arrays.fill(last, tokens[11]);
+            for (Candidates candidates : many.step(pasts, last, Collections.nCopies(5, Shaping.PLAIN))) {
+                assertThat(Logits.maxDifference(alone, candidates.allLogits().get()))
+                        .isLessThan(1e-5);
+            }
         }
     }
 
-    private static float[] logits(Path file, int[] tokens, boolean dequantise, boolean fine) {
-        Checkpoint checkpoint = Checkpoint.open(file);
-        DecoderGraph.Built graph = DecoderGraph.build(
-                checkpoint, DecoderGraph.Options.of(checkpoint, 64, dequantise).withFine(fine));
-        try (OnnxDecoder decoder = new OnnxDecoder(checkpoint, 1, 1, 64, 1, graph)) {
+    private Path file(TensorType type, String architecture) throws IOException {
+        GgufWriter writer = GgufWriter.decoder(architecture, type, 256, 5);
+        if (architecture.equals("qwen2")) {
+            for (String part : new String[] {"q", "k", "v"}) {
+                float[] bias = new float[part.equals("q") ? 256 : 128];
+                for (int i = 0; i < bias.length; i++) {
+                    bias[i] = 0.1f * (i % 7 - 3);
+                }
+                writer.floats("blk.0.attn_" + part + ".bias", bias, bias.length);
+            }
+        }
+        return writer.write(directory.resolve("tiny.gguf"));
+    }
+
+    private static void assumeGgml() {
+        Assumptions.assumeTrue(Ggml.available() != null, "this machine cannot use ggml");
+    }
+
+    private void assertComputesWhatDequantisedWeightsDo(TensorType type, String architecture, Form matrices)
+            throws IOException {
+        Path file = file(type, architecture);
+        int[] tokens = new Random(2).ints(12, 0, 64).toArray();
+        float[] exact = logits(file, tokens, Form.DEQUANTISED);
+        float[] rounded = logits(file, tokens, matrices);
+        double power = 0;
+        double error = 0;
+        for (int i = 0; i < exact.length; i++) {
+            power += exact[i] * exact[i];
+            error += (exact[i] - rounded[i]) * (exact[i] - rounded[i]);
+        }
+        assertThat(power).isPositive().isFinite();
+        assertThat(Math.sqrt(error / power)).isLessThan(type.quantised() ? 0.05 : 1e-6);
+    }
+
+    private static float[] logits(Path file, int[] tokens, Form matrices) {
+        try (OnnxDecoder decoder = decoder(file, 1, 1, matrices)) {
             return decoder.extend(0, 0, tokens, Shaping.PLAIN).allLogits().get();
         }
+    }
+
+    private static OnnxDecoder decoder(Path file, int rows, int threads, Form form) {
+        Checkpoint checkpoint = Checkpoint.open(file);
+        DecoderGraph.Options options = DecoderGraph.Options.of(checkpoint, 64, form == Form.DEQUANTISED)
+                .withFine(form == Form.PACKED_FINE)
+                .withStored(
+                        form == Form.STORED
+                                ? DecoderGraph.Stored.ALL
+                                : form == Form.MIXED ? DecoderGraph.Stored.WIDE : DecoderGraph.Stored.NONE);
+        return new OnnxDecoder(checkpoint, rows, rows, 64, threads, DecoderGraph.build(checkpoint, options));
+    }
+
+    private enum Form {
+        DEQUANTISED,
+        PACKED,
+        PACKED_FINE,
+        MIXED,
+        STORED
     }
 }
