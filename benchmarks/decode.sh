@@ -4,7 +4,8 @@
 #   benchmarks/decode.sh PEER_DIR MODEL.gguf...
 #
 # PEER_DIR is where peers/build_llama_cpp.sh puts llama.cpp (it is built there if it is missing). ROUNDS (3) rounds, of
-# which the best of each figure counts; THREADS (all processors); NEW_TOKENS (32).
+# which the best of each figure counts; THREADS (all processors); NEW_TOKENS (32);
+# KERNELS (onnx, auto or ggml) for ours.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,11 +28,11 @@ fi
 
 ours() {
   "$java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -cp "$CLASS_PATH" \
-    "-Dkernels=${KERNELS:-auto}" org.harnesslearning.benchmarks.DecodeBenchmark "$1" 512 "$fresh" 1 8
+    "-Dkernels=${KERNELS:-onnx}" org.harnesslearning.benchmarks.DecodeBenchmark "$1" 512 "$fresh" 1 8
 }
 
 peer() {
-  "$peer_dir/llama-batched-bench" -m "$1" -c 2048 -npp 512 -ntg "$fresh" -npl 1,8 -pps -t "$threads" -tb "$threads"
+  "$peer_dir/llama-batched-bench" -m "$1" -c 5120 -npp 512 -ntg "$fresh" -npl 1,8 -pps -t "$threads" -tb "$threads"
 }
 
 for model in "$@"; do

@@ -258,7 +258,14 @@ final class OnnxDecoder implements Decoder {
         Stage stage = new Stage(
                 graph,
                 OnnxRuntime.session(
-                        graph.built().model(), graph.built().weights(), weights, memory, threads, operators, productOperator, captured),
+                        graph.built().model(),
+                        graph.built().weights(),
+                        weights,
+                        memory,
+                        threads,
+                        operators,
+                        productOperator,
+                        captured),
                 captured);
         owned.push(stage::close);
         return stage;

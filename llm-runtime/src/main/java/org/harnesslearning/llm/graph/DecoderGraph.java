@@ -309,6 +309,10 @@ public final class DecoderGraph {
             query = linear(input, layer, "attn_q", order);
             key = linear(input, layer, "attn_k", order);
             value = linear(input, layer, "attn_v", RowOrder.NATURAL);
+            if (multipliedAsStored(checkpoint.tensor(layer, "attn_v.weight"))) {
+                // The shape of our own operator's output is not inferred; see above.
+                value = graph.node("", "Reshape", List.of(value, graph.constant(0, 0, config.keyValueWidth())));
+            }
         }
         if (!target.ownAttention()) {
             query = headNorm(query, layer, "attn_q_norm.weight", config.heads());
