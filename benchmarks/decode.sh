@@ -28,7 +28,7 @@ fi
 
 ours() {
   "$java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -cp "$CLASS_PATH" \
-    "-Dkernels=${KERNELS:-onnx}" org.harnesslearning.benchmarks.DecodeBenchmark "$1" 512 "$fresh" 1 8
+    "-Dkernels=${KERNELS:-auto}" org.harnesslearning.benchmarks.DecodeBenchmark "$1" 512 "$fresh" 1 8
 }
 
 peer() {

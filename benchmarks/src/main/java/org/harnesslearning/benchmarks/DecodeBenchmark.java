@@ -45,7 +45,7 @@ public final class DecodeBenchmark {
                 .withSlots(batches.stream().mapToInt(Integer::intValue).max().orElse(1))
                 .withMaxSequence(Math.max(1024, prompt + fresh))
                 .withMatrixKernels(MatrixKernels.valueOf(
-                        System.getProperty("kernels", "onnx").toUpperCase(Locale.ROOT)));
+                        System.getProperty("kernels", "auto").toUpperCase(Locale.ROOT)));
         long start = System.nanoTime();
         try (LanguageModel model = LanguageModel.load(Path.of(arguments[0]), options)) {
             OUT.printf(

@@ -51,12 +51,12 @@ public record EngineOptions(
 
     /**
      * 8 slots of 4,096 tokens, 256 waiting requests, one thread a processor, chunks by device, weights as stored, 2 spare
-     * rows, no adapters, on the processor, ONNX Runtime's kernels.
+     * rows, no adapters, on the processor.
      */
     public static EngineOptions defaults() {
         int processors = Runtime.getRuntime().availableProcessors();
         return new EngineOptions(
-                8, 4096, 256, processors, 0, false, true, 2, 0, 64, Device.cpu(), NumberType.AUTO, MatrixKernels.ONNX);
+                8, 4096, 256, processors, 0, false, true, 2, 0, 64, Device.cpu(), NumberType.AUTO, MatrixKernels.AUTO);
     }
 
     /** Prompt tokens processed between two decode steps. */
