@@ -2,7 +2,6 @@ package org.harnesslearning.store.execution;
 
 import java.time.Duration;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
 /** The executors that live. Times are the database's own, so that machines whose clocks differ agree. */
@@ -32,12 +31,12 @@ public final class ExecutorInstances {
     public Set<String> living(Duration lostAfter) {
         jdbc.sql("delete from executor_instance where beat_at < now() - interval '1 day'")
                 .update();
-        return jdbc
-                .sql("select instance from executor_instance where beat_at >= now() - make_interval(secs => :seconds)")
+        // A list: the client's stream would keep its connection until it is closed.
+        return Set.copyOf(jdbc.sql(
+                        "select instance from executor_instance where beat_at >= now() - make_interval(secs => :seconds)")
                 .param("seconds", lostAfter.toMillis() / 1000.0)
                 .query(String.class)
-                .stream()
-                .collect(Collectors.toUnmodifiableSet());
+                .list());
     }
 
     /** Forgets an instance that ended. */

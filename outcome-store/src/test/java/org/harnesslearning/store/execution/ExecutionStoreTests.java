@@ -2,6 +2,8 @@ package org.harnesslearning.store.execution;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -10,6 +12,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.ModelCall;
@@ -40,10 +43,19 @@ class ExecutionStoreTests {
     static void migrate() {
         String database = TestPostgres.createDatabase();
         Flyway.configure().dataSource(TestPostgres.dataSource(database)).load().migrate();
-        jdbc = JdbcClient.create(TestPostgres.dataSource(database));
+        jdbc = JdbcClient.create(twoConnections(database));
         results = new QuestionResults(jdbc, CLOCK);
         calls = new ModelCalls(jdbc, CLOCK);
         budgets = new RunBudgets(jdbc, CLOCK);
+    }
+
+    /** So few that a store which keeps a connection is noticed. */
+    private static DataSource twoConnections(String database) {
+        HikariConfig config = new HikariConfig();
+        config.setDataSource(TestPostgres.dataSource(database));
+        config.setMaximumPoolSize(2);
+        config.setConnectionTimeout(10_000);
+        return new HikariDataSource(config);
     }
 
     private static QuestionResult result(QuestionCode code, double score, String answer) {
