@@ -3,8 +3,9 @@ package org.harnesslearning.llm;
 /** Who multiplies with quantised matrices on a processor. */
 public enum MatrixKernels {
     /**
-     * ONNX Runtime for matrices of four bits a weight, ggml for those of more where the machine can use it and the model
-     * is large enough for how ggml rounds inputs.
+     * Where the machine can use ggml and the model is large enough for how it rounds inputs: ggml for a step of one row,
+     * which takes as long as reading the weights, and for matrices of more than four bits a weight; else ONNX Runtime.
+     * Matrices of four bits are held in both forms.
      */
     AUTO,
     /**

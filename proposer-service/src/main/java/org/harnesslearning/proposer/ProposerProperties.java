@@ -31,7 +31,7 @@ public record ProposerProperties(
         @DefaultValue("10m") Duration executorTimeout,
         @DefaultValue("30m") Duration modelTimeout,
         @DefaultValue("2s") Duration pollWait,
-        @DefaultValue("4") int questionLanes,
+        @DefaultValue("6") int questionLanes,
         @DefaultValue("2") int candidateLanes,
         @DefaultValue("3") int attempts,
         @DefaultValue("2s") Duration retryDelay,

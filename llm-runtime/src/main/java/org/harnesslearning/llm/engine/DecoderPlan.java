@@ -38,6 +38,12 @@ record DecoderPlan(Graph prompt, Graph step, Graph single, Graph adapted, Elemen
         return new DecoderPlan(graph, graph, graph, graph, ElementType.FLOAT, false);
     }
 
+    /** Two graphs on the host's processor: one for a token of one row without adapter, one for everything else. */
+    static DecoderPlan processor(Built built, Built single) {
+        Graph graph = new Graph(built, Target.processor());
+        return new DecoderPlan(graph, graph, new Graph(single, Target.processor()), graph, ElementType.FLOAT, false);
+    }
+
     /** One graph of ONNX Runtime's operators for everything on a GPU, or two if there are adapters. */
     static DecoderPlan gpu(Checkpoint checkpoint, Options options, ElementType type, boolean captured) {
         Graph graph = graph(checkpoint, options.withAdapters(false), Target.gpu(type));

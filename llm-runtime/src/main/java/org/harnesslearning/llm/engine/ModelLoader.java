@@ -109,9 +109,11 @@ public final class ModelLoader {
                             options.slots(),
                             options.maxSequence(),
                             options.threads(),
-                            DecoderGraph.build(checkpoint, graph.withStored(stored(checkpoint, options))),
+                            onProcessor(checkpoint, options, graph),
                             options.maxAdapters(),
-                            options.maxAdapterRank());
+                            options.maxAdapterRank(),
+                            new HostMemory(),
+                            DecoderPlan.noOperators());
                 case Device.Cuda cuda -> onCuda(checkpoint, options, graph, rows, cuda);
             };
         } catch (RuntimeException | Error e) {
@@ -182,17 +184,23 @@ public final class ModelLoader {
         };
     }
 
-    private static DecoderGraph.Stored stored(Checkpoint checkpoint, EngineOptions options) {
+    private static DecoderPlan onProcessor(Checkpoint checkpoint, EngineOptions options, DecoderGraph.Options graph) {
         if (options.dequantise()) {
-            return DecoderGraph.Stored.NONE;
+            return DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
         }
         return switch (options.matrixKernels()) {
             case AUTO ->
                 DecoderGraph.needsFineRounding(checkpoint) || Ggml.available() == null
-                        ? DecoderGraph.Stored.NONE
-                        : DecoderGraph.Stored.WIDE;
-            case GGML -> DecoderGraph.Stored.ALL;
-            case ONNX -> DecoderGraph.Stored.NONE;
+                        ? DecoderPlan.processor(DecoderGraph.build(checkpoint, graph))
+                        : DecoderPlan.processor(
+                                DecoderGraph.build(checkpoint, graph.withStored(DecoderGraph.Stored.WIDE)),
+                                DecoderGraph.build(
+                                        checkpoint,
+                                        graph.withStored(DecoderGraph.Stored.ALL)
+                                                .withAdapters(false)));
+            case GGML ->
+                DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withStored(DecoderGraph.Stored.ALL)));
+            case ONNX -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
         };
     }
 }

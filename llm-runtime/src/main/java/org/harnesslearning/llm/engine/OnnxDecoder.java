@@ -67,13 +67,16 @@ final class OnnxDecoder implements Decoder {
     private final MemoryInfo hostInfo =
             MemoryInfo.CreateCpu(onnxruntime.OrtDeviceAllocator, onnxruntime.OrtMemTypeDefault);
     private final @Nullable CustomOperators operators;
-    private final @Nullable ProductOperator productOperator;
     private final Stage prompt;
     private final Stage step;
     private final Stage single;
     private final Stage adapted;
     private final @Nullable AdapterStack adapterStack;
     private final Deque<Native> owned = new ArrayDeque<>();
+
+    /** Matrices multiplied as they are stored, by tensor; the graphs share them. */
+    private final Map<String, MemorySegment> copies = new HashMap<>();
+
     private final List<MemorySegment> caches = new ArrayList<>();
     private final MemorySegment spareRow;
     private final float[] embedding;
@@ -195,11 +198,6 @@ final class OnnxDecoder implements Decoder {
             List<OnnxRuntime.Placed> weights = OnnxRuntime.place(plan.weights(), memory, threads);
             // The file's pages have been read; those that are wanted again (embeddings) come back from the page cache.
             checkpoint.tensors().forEach(tensor -> HostMemory.discard(tensor.data()));
-            ProductOperator products = products(plan.prompt().built().products(), threads);
-            if (products != null) {
-                owned.push(products::close);
-            }
-            this.productOperator = products;
             long placed = System.nanoTime();
             this.prompt = stage(
                     plan.prompt(),
@@ -255,6 +253,10 @@ final class OnnxDecoder implements Decoder {
     }
 
     private Stage stage(DecoderPlan.Graph graph, List<OnnxRuntime.Placed> weights, int threads, boolean captured) {
+        ProductOperator products = products(graph.built().products(), threads);
+        if (products != null) {
+            owned.push(products::close);
+        }
         Stage stage = new Stage(
                 graph,
                 OnnxRuntime.session(
@@ -264,7 +266,7 @@ final class OnnxDecoder implements Decoder {
                         memory,
                         threads,
                         operators,
-                        productOperator,
+                        products,
                         captured),
                 captured);
         owned.push(stage::close);
@@ -309,18 +311,23 @@ final class OnnxDecoder implements Decoder {
         }
     }
 
-    /** Copies the matrix, as large pages are read up to a third faster than those of the mapped file. */
     private Products.Matrix matrix(StoredMatrix stored) {
+        Tensor weight = stored.weight();
+        return new Products.Matrix(
+                weight.type(),
+                copies.computeIfAbsent(weight.name(), name -> copy(stored)),
+                Math.toIntExact(weight.shape().getFirst()),
+                Math.toIntExact(weight.shape().getLast()),
+                stored.bias());
+    }
+
+    /** Copies the matrix, as large pages are read up to a third faster than those of the mapped file. */
+    private MemorySegment copy(StoredMatrix stored) {
         Tensor weight = stored.weight();
         MemorySegment data = HostMemory.allocateLargePages(memory, weight.data().byteSize());
         stored.copy(data);
         HostMemory.discard(weight.data());
-        return new Products.Matrix(
-                weight.type(),
-                data,
-                Math.toIntExact(weight.shape().getFirst()),
-                Math.toIntExact(weight.shape().getLast()),
-                stored.bias());
+        return data;
     }
 
     /**

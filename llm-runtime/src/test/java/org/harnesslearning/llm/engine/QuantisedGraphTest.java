@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Random;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.GgufWriter;
@@ -65,6 +66,62 @@ class QuantisedGraphTest {
         }
     }
 
+    /** One row takes the graph with all matrices as stored, several the other one; both go on with the same cache. */
+    @ParameterizedTest
+    @EnumSource(
+            value = TensorType.class,
+            names = {"Q4_K", "Q6_K"})
+    void aStepOfOneRowAndOneOfSeveralShareTheCache(TensorType type) throws IOException {
+        assumeGgml();
+        Path file = file(type, "qwen2");
+        int[] tokens = new Random(2).ints(12, 0, 64).toArray();
+        Checkpoint checkpoint = Checkpoint.open(file);
+        DecoderGraph.Options options =
+                DecoderGraph.Options.of(checkpoint, 64, false).withFine(false);
+        DecoderPlan plan = DecoderPlan.processor(
+                DecoderGraph.build(checkpoint, options.withStored(DecoderGraph.Stored.WIDE)),
+                DecoderGraph.build(checkpoint, options.withStored(DecoderGraph.Stored.ALL)));
+        try (OnnxDecoder both = new OnnxDecoder(
+                        checkpoint, 3, 3, 64, 2, plan, 1, 1, new HostMemory(), DecoderPlan.noOperators());
+                OnnxDecoder wide = decoder(file, 3, 2, Form.MIXED);
+                OnnxDecoder stored = decoder(file, 3, 2, Form.STORED)) {
+            for (OnnxDecoder decoder : List.of(both, wide, stored)) {
+                for (int row = 0; row < 3; row++) {
+                    decoder.extend(row, 0, tokens, Shaping.PLAIN);
+                }
+            }
+            float[] alone = logits(both, 1);
+            float[] together = logits(both, 3);
+            assertThat(together).containsExactly(logits(wide, 3));
+            // The prompts went through other kernels, so the caches differ by the rounding of their inputs.
+            assertThat(relative(logits(stored, 1), alone)).isLessThan(0.05);
+            assertThat(relative(together, alone)).isLessThan(0.05);
+        }
+    }
+
+    /** Logits of the first row after a step of the first so many rows. */
+    private static float[] logits(OnnxDecoder decoder, int rows) {
+        int[] pasts = new int[rows];
+        int[] tokens = new int[rows];
+        Arrays.fill(pasts, 12);
+        Arrays.fill(tokens, 5);
+        return decoder.step(pasts, tokens, Collections.nCopies(rows, Shaping.PLAIN))
+                .getFirst()
+                .allLogits()
+                .get();
+    }
+
+    private static double relative(float[] exact, float[] rounded) {
+        double power = 0;
+        double error = 0;
+        for (int i = 0; i < exact.length; i++) {
+            power += exact[i] * exact[i];
+            error += (exact[i] - rounded[i]) * (exact[i] - rounded[i]);
+        }
+        assertThat(power).isPositive().isFinite();
+        return Math.sqrt(error / power);
+    }
+
     private Path file(TensorType type, String architecture) throws IOException {
         GgufWriter writer = GgufWriter.decoder(architecture, type, 256, 5);
         if (architecture.equals("qwen2")) {
@@ -89,14 +146,7 @@ class QuantisedGraphTest {
         int[] tokens = new Random(2).ints(12, 0, 64).toArray();
         float[] exact = logits(file, tokens, Form.DEQUANTISED);
         float[] rounded = logits(file, tokens, matrices);
-        double power = 0;
-        double error = 0;
-        for (int i = 0; i < exact.length; i++) {
-            power += exact[i] * exact[i];
-            error += (exact[i] - rounded[i]) * (exact[i] - rounded[i]);
-        }
-        assertThat(power).isPositive().isFinite();
-        assertThat(Math.sqrt(error / power)).isLessThan(type.quantised() ? 0.05 : 1e-6);
+        assertThat(relative(exact, rounded)).isLessThan(type.quantised() ? 0.05 : 1e-6);
     }
 
     private static float[] logits(Path file, int[] tokens, Form matrices) {

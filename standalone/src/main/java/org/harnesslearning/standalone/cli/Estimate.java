@@ -23,7 +23,7 @@ record Estimate(double lowMinutes, double highMinutes) {
     private static final double ADAPTED_QUESTION = 250 * PROMPT_WEIGHT + 100;
 
     /** How many times faster tokens come when several sequences are decoded together than in the measurement. */
-    private static final double BATCHING = 1.7;
+    private static final double BATCHING = 2.4;
 
     private static final double VALID_LOW = 0.4;
 
