@@ -12,6 +12,7 @@ import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.StringStringMap;
 import org.bytedeco.onnxruntime.global.onnxruntime;
 import org.harnesslearning.llm.cuda.CudaDevice;
+import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.graph.Weight;
 
 /** The memory of one GPU. ONNX Runtime works on the device's own stream, so copies and steps keep their order. */
@@ -122,7 +123,7 @@ final class CudaMemory implements DeviceMemory {
     }
 
     @Override
-    public void configure(SessionOptions options, boolean captured) {
+    public void configure(SessionOptions options, ElementType type, boolean captured) {
         Map<String, String> settings = Map.of(
                 "device_id",
                 Integer.toString(device.ordinal()),
@@ -132,7 +133,11 @@ final class CudaMemory implements DeviceMemory {
                 "enable_cuda_graph",
                 captured ? "1" : "0",
                 "use_tf32",
-                "0");
+                "0",
+                // Otherwise a norm after a sum adds up squares in the type of the activations. Real models have some
+                // activations above 20,000: in FP16 their squares overflow, and the token's normed values become 0.
+                "enable_skip_layer_norm_strict_mode",
+                type == ElementType.FLOAT16 ? "1" : "0");
         try (CUDAProviderOptions provider = new CUDAProviderOptions();
                 StringStringMap map = new StringStringMap();
                 Pointer stream = new DeviceMemory.Address(device.stream().address())) {

@@ -56,8 +56,8 @@ sealed interface DeviceMemory extends AutoCloseable permits HostMemory, CudaMemo
     /** What ONNX Runtime calls this memory. */
     MemoryInfo info();
 
-    /** Sets what sessions on this device need. */
-    void configure(SessionOptions options, boolean captured);
+    /** Sets what sessions on this device need that compute in a number type. */
+    void configure(SessionOptions options, ElementType type, boolean captured);
 
     /** A tensor over existing device memory; the caller closes it, the memory stays. */
     default Value tensor(MemorySegment memory, ElementType type, long... shape) {

@@ -11,6 +11,7 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.onnxruntime.MemoryInfo;
 import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.global.onnxruntime;
+import org.harnesslearning.llm.graph.ElementType;
 import org.jspecify.annotations.Nullable;
 
 /** The host's memory, for models that run on its processor. */
@@ -144,7 +145,7 @@ final class HostMemory implements DeviceMemory {
     }
 
     @Override
-    public void configure(SessionOptions options, boolean captured) {
+    public void configure(SessionOptions options, ElementType type, boolean captured) {
         // the processor is what sessions use by themselves
     }
 

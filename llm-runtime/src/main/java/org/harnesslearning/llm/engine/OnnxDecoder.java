@@ -264,6 +264,7 @@ final class OnnxDecoder implements Decoder {
                         graph.built().weights(),
                         weights,
                         memory,
+                        graph.target().type(),
                         threads,
                         operators,
                         products,

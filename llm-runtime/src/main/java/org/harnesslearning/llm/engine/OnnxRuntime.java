@@ -21,6 +21,7 @@ import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
 import org.harnesslearning.llm.ggml.ProductOperator;
+import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.graph.Weight;
 import org.jspecify.annotations.Nullable;
 
@@ -110,7 +111,7 @@ final class OnnxRuntime {
     /** Makes a session on the host's processor. */
     static Session session(byte[] model, List<Placed> weights, HostMemory memory, int threads) {
         List<Weight> used = weights.stream().map(Placed::weight).toList();
-        return session(model, used, weights, memory, threads, null, null, false);
+        return session(model, used, weights, memory, ElementType.FLOAT, threads, null, null, false);
     }
 
     /**
@@ -119,6 +120,7 @@ final class OnnxRuntime {
      * @param model serialised {@code ModelProto}
      * @param used its initialisers
      * @param weights those and maybe more; their memory must outlive the session
+     * @param type number type of activations
      * @param threads threads that run a step
      * @param operators operators of our own; must outlive the session
      * @param products what computes the graph's products with stored matrices; null where it has none
@@ -129,6 +131,7 @@ final class OnnxRuntime {
             List<Weight> used,
             List<Placed> weights,
             DeviceMemory memory,
+            ElementType type,
             int threads,
             @Nullable CustomOperators operators,
             @Nullable ProductOperator products,
@@ -147,7 +150,7 @@ final class OnnxRuntime {
         try (SessionOptions options = options(threads);
                 BytePointer bytes = new BytePointer(model)) {
             options.SetGraphOptimizationLevel(onnxruntime.ORT_ENABLE_BASIC);
-            memory.configure(options, captured);
+            memory.configure(options, type, captured);
             if (operators != null) {
                 operators.addTo(options);
             }
