@@ -170,7 +170,8 @@ public final class ModelLoader {
         };
     }
 
-    private static String numberType(Checkpoint checkpoint, EngineOptions options) {
+    /** The {@link ModelCard#numberType()} of a checkpoint that would be loaded with these options. */
+    public static String numberType(Checkpoint checkpoint, EngineOptions options) {
         String stored = checkpoint.commonestType().name().toLowerCase(Locale.ROOT);
         return switch (options.device()) {
             case Device.Cpu cpu -> options.dequantise() ? "f32" : stored;

@@ -3,7 +3,6 @@ package org.harnesslearning.solver.local;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,6 +19,7 @@ import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
 import org.harnesslearning.llm.checkpoint.GenAiFolder;
 import org.harnesslearning.llm.checkpoint.Gguf;
+import org.harnesslearning.llm.engine.ModelLoader;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -78,9 +78,7 @@ public final class LocalCheckpoint implements AutoCloseable {
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             return new Facts(
                     checkpoint.weightsHash(),
-                    options.dequantise()
-                            ? "f32"
-                            : checkpoint.commonestType().name().toLowerCase(Locale.ROOT),
+                    ModelLoader.numberType(checkpoint, options),
                     checkpoint.config().contextLength());
         }
     }
