@@ -1,6 +1,8 @@
 package org.harnesslearning.executor;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.ConflictException;
+import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.zerodep.ZerodepDockerHttpClient;
@@ -105,6 +107,15 @@ public final class TestSandboxes implements AutoCloseable {
     /** A client for the test's own questions to the engine. */
     public static DockerClient client() {
         return DOCKER;
+    }
+
+    /** Kills a container; one that has ended by itself, or was not started yet, is left alone. */
+    public static void kill(String container) {
+        try {
+            DOCKER.killContainerCmd(container).exec();
+        } catch (ConflictException | NotFoundException e) {
+            // It does not run.
+        }
     }
 
     public DockerEngine engine() {

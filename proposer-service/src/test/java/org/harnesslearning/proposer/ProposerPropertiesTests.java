@@ -23,7 +23,7 @@ class ProposerPropertiesTests {
                         Duration.ofMinutes(10),
                         Duration.ofMinutes(30),
                         Duration.ofSeconds(2),
-                        4,
+                        6,
                         2,
                         3,
                         Duration.ofSeconds(2),

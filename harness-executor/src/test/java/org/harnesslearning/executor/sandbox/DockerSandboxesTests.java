@@ -24,9 +24,7 @@ class DockerSandboxesTests extends SandboxesContract {
 
             @Override
             public void killJobs() {
-                docker.containers()
-                        .forEach(id ->
-                                TestSandboxes.client().killContainerCmd(id).exec());
+                docker.containers().forEach(TestSandboxes::kill);
             }
 
             @Override

@@ -32,9 +32,7 @@ class PooledSandboxesTests extends SandboxesContract {
 
             @Override
             public void killJobs() {
-                docker.containers()
-                        .forEach(id ->
-                                TestSandboxes.client().killContainerCmd(id).exec());
+                docker.containers().forEach(TestSandboxes::kill);
             }
 
             @Override
