@@ -515,15 +515,18 @@ abstract class SandboxesContract {
 
     @Test
     void a_used_up_or_closed_sandbox_takes_no_more_questions() throws InterruptedException {
-        try (HarnessSandbox sandbox = open("def run(question, env):\n    return question\n", LIMITS)) {
+        HarnessSandbox sandbox = open("def run(question, env):\n    return question\n", LIMITS);
+        try {
             assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("q");
             fixture.killJobs();
             assertThat(sandbox.ask("q", ECHO)).isInstanceOf(SandboxResult.SandboxFault.class);
             assertThat(sandbox.usable()).isFalse();
             assertThatThrownBy(() -> sandbox.ask("q", ECHO)).isInstanceOf(IllegalStateException.class);
+        } finally {
             sandbox.close();
-            assertThat(sandbox.usable()).isFalse();
+            sandbox.close();
         }
+        assertThat(sandbox.usable()).isFalse();
     }
 
     @Test
