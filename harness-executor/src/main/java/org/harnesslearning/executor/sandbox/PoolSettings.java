@@ -24,16 +24,6 @@ public record PoolSettings(
         @DefaultValue("2s") Duration pingTimeout,
         @DefaultValue("500ms") Duration backoff,
         @DefaultValue("30s") Duration maxBackoff) {
-    /** No pool. */
-    public static final PoolSettings NONE = new PoolSettings(
-            0,
-            256,
-            Duration.ofMinutes(10),
-            Duration.ofSeconds(30),
-            Duration.ofSeconds(2),
-            Duration.ofMillis(500),
-            Duration.ofSeconds(30));
-
     public PoolSettings {
         if (size < 0 || memoryMib < 32 || !maxAge.isPositive() || !inspection.isPositive() || !backoff.isPositive()) {
             throw new IllegalArgumentException("executor.pool: a value is too small");

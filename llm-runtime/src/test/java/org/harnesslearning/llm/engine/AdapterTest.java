@@ -22,6 +22,7 @@ import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.GenerationResult;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.ModelClosedException;
+import org.harnesslearning.llm.TokenListener;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.CheckpointException;
 import org.harnesslearning.llm.checkpoint.Goldens;
@@ -249,6 +250,18 @@ class AdapterTest {
         }
     }
 
+    /** Lets the engine thread, which loads adapters too, stand still at each token until it may go on. */
+    private static TokenListener held(CountDownLatch started, CountDownLatch go) {
+        return (sample, token, logprob, alternatives) -> {
+            started.countDown();
+            try {
+                return go.await(30, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                return false;
+            }
+        };
+    }
+
     @Test
     void anUnloadedAdapterServesItsLastRequestsAndItsNameIsFree() throws Exception {
         JsonNode item = Goldens.json("adapters").get("llama-all").get("cases").get(1);
@@ -259,15 +272,7 @@ class AdapterTest {
         try (LanguageModel model = load(OPTIONS.withAdapters(1, 8));
                 ExecutorService pool = Executors.newFixedThreadPool(2)) {
             model.loadAdapter("policy", adapter("llama-all"));
-            Generation generation =
-                    model.submit(greedy(item, "policy").withListener((sample, token, logprob, alternatives) -> {
-                        started.countDown();
-                        try {
-                            return go.await(30, TimeUnit.SECONDS);
-                        } catch (InterruptedException e) {
-                            return false;
-                        }
-                    }));
+            Generation generation = model.submit(greedy(item, "policy").withListener(held(started, go)));
             assertThat(started.await(30, TimeUnit.SECONDS)).isTrue();
             assertThat(model.adapters().getFirst().requests()).isEqualTo(1);
             Future<?> unloading = pool.submit(() -> model.unloadAdapter("policy"));
@@ -298,16 +303,7 @@ class AdapterTest {
         CountDownLatch go = new CountDownLatch(1);
         try (LanguageModel model = load(OPTIONS.withAdapters(2, 8))) {
             model.loadAdapter("policy", adapter("llama-all"));
-            Generation first =
-                    model.submit(greedy(before, "policy").withListener((sample, token, logprob, alternatives) -> {
-                        started.countDown();
-                        try {
-                            // The engine thread stands still here, and loads only once it goes on.
-                            return go.await(30, TimeUnit.SECONDS);
-                        } catch (InterruptedException e) {
-                            return false;
-                        }
-                    }));
+            Generation first = model.submit(greedy(before, "policy").withListener(held(started, go)));
             assertThat(started.await(30, TimeUnit.SECONDS)).isTrue();
             go.countDown();
             AdapterCard card = model.loadAdapter("policy", adapter("llama-one-layer"), true);

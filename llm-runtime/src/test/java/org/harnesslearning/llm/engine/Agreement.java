@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How far a rounding decoder follows an exact one on given texts.
@@ -26,6 +27,16 @@ record Agreement(int positions, int agreeing, double divergence) {
 
     /** Runs all texts in lockstep, token by token; both decoders have a row for each. */
     static Agreement measure(Decoder exact, Decoder rounding, int[][] texts) {
+        return measure(exact, rounding, texts, null);
+    }
+
+    /**
+     * As above.
+     *
+     * @param likeliest the likeliest token after each of the texts' tokens by another implementation; null: by the exact
+     *     decoder
+     */
+    static Agreement measure(Decoder exact, Decoder rounding, int[][] texts, int @Nullable [][] likeliest) {
         int count = texts.length;
         int longest = Arrays.stream(texts).mapToInt(text -> text.length).max().orElse(0);
         int positions = 0;
@@ -43,8 +54,8 @@ record Agreement(int positions, int agreeing, double divergence) {
             for (int row = 0; row < count; row++) {
                 if (position < texts[row].length) {
                     positions++;
-                    agreeing +=
-                            expected.get(row).topTokens()[0] == actual.get(row).topTokens()[0] ? 1 : 0;
+                    int best = likeliest == null ? expected.get(row).topTokens()[0] : likeliest[row][position];
+                    agreeing += actual.get(row).topTokens()[0] == best ? 1 : 0;
                     divergence += Logits.divergence(
                             expected.get(row).allLogits().get(),
                             actual.get(row).allLogits().get());
