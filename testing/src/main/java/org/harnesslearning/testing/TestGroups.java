@@ -17,7 +17,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Counts tests by group (JUnit tag; {@code unit} for none) and appends one line a group to the file named by the system
+ * Counts tests by group (JUnit tag; {@code unit} for none; a test tagged {@code cuda} in that group alone) and appends one line a group to the file named by the system
  * property {@code harness.testGroups}: group, ran, failed, skipped, tab-separated.
  */
 public final class TestGroups implements TestExecutionListener {
@@ -77,6 +77,10 @@ public final class TestGroups implements TestExecutionListener {
         // Dynamic tests carry no tags of their own: those of the factory and its class count.
         for (TestIdentifier at = identifier; at != null; at = parent(at)) {
             at.getTags().stream().map(TestTag::getName).forEach(groups::add);
+        }
+        // On a machine without a GPU its tests are skipped for that reason alone, whatever else they need.
+        if (groups.contains("cuda")) {
+            groups.retainAll(Set.of("cuda"));
         }
         if (groups.isEmpty()) {
             groups.add("unit");
