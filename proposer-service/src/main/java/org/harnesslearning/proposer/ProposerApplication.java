@@ -3,6 +3,7 @@ package org.harnesslearning.proposer;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Clock;
+import org.harnesslearning.contracts.access.CallerArgument;
 import org.harnesslearning.contracts.execution.ExecutorApi;
 import org.harnesslearning.contracts.model.ModelApi;
 import org.harnesslearning.contracts.web.InternalClients;
@@ -22,7 +23,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** The proposer service. */
 @SpringBootApplication
 @EnableConfigurationProperties(ProposerProperties.class)
-@Import({InternalWeb.class, OutcomeStoreConfiguration.class, ExecutionStoreConfiguration.class})
+@Import({InternalWeb.class, CallerArgument.class, OutcomeStoreConfiguration.class, ExecutionStoreConfiguration.class})
 public class ProposerApplication {
     /** Starts the service; its settings come from {@code proposer-service.yaml} and what overrides it. */
     public static void main(String[] args) {

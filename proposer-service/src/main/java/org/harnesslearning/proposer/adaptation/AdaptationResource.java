@@ -2,7 +2,7 @@ package org.harnesslearning.proposer.adaptation;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.RunRow;
 import org.springframework.stereotype.Component;

@@ -1,11 +1,11 @@
 package org.harnesslearning.proposer.adaptation;
 
 import java.util.List;
-import org.harnesslearning.proposer.statistics.Gain;
-import org.harnesslearning.proposer.statistics.Gate;
-import org.harnesslearning.proposer.statistics.Interval;
-import org.harnesslearning.proposer.statistics.Noise;
-import org.harnesslearning.proposer.statistics.ScoreSummary;
+import org.harnesslearning.tasks.statistics.Gain;
+import org.harnesslearning.tasks.statistics.Gate;
+import org.harnesslearning.tasks.statistics.Interval;
+import org.harnesslearning.tasks.statistics.Noise;
+import org.harnesslearning.tasks.statistics.ScoreSummary;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -18,13 +18,13 @@ import org.harnesslearning.proposer.run.RunPlan;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunStop;
 import org.harnesslearning.proposer.settings.RunSettings;
-import org.harnesslearning.proposer.statistics.Gain;
-import org.harnesslearning.proposer.statistics.Gate;
-import org.harnesslearning.proposer.statistics.Noise;
-import org.harnesslearning.proposer.statistics.ScoreSummary;
 import org.harnesslearning.store.run.CandidateRow;
 import org.harnesslearning.store.run.EvaluationRow;
 import org.harnesslearning.store.run.RoundRow;
+import org.harnesslearning.tasks.statistics.Gain;
+import org.harnesslearning.tasks.statistics.Gate;
+import org.harnesslearning.tasks.statistics.Noise;
+import org.harnesslearning.tasks.statistics.ScoreSummary;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 

@@ -2,9 +2,9 @@ package org.harnesslearning.proposer.order;
 
 import java.time.Duration;
 import java.util.function.BiFunction;
+import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.proposer.ProposerProperties;
-import org.harnesslearning.proposer.access.Caller;
 import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunHttp;
 import org.harnesslearning.store.run.RunKind;

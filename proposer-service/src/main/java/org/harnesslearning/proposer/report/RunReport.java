@@ -3,7 +3,7 @@ package org.harnesslearning.proposer.report;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.execution.Usage;
-import org.harnesslearning.proposer.statistics.Interval;
+import org.harnesslearning.tasks.statistics.Interval;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.harnesslearning.proposer.access.Caller;
+import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.store.run.RunRow;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.statistics;
+package org.harnesslearning.tasks.statistics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

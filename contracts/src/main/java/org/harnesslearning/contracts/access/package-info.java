@@ -1,5 +1,5 @@
 /** Who is calling, as the gateway says. */
 @NullMarked
-package org.harnesslearning.proposer.access;
+package org.harnesslearning.contracts.access;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.access;
+package org.harnesslearning.contracts.access;
 
 /**
  * Who is calling, from the headers that the gateway sets after it has checked the key: {@code X-Key-Id} and

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.access;
+package org.harnesslearning.contracts.access;
 
 import java.util.List;
 import java.util.Locale;
@@ -6,16 +6,14 @@ import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.MethodParameter;
-import org.springframework.stereotype.Component;
 import org.springframework.web.bind.support.WebDataBinderFactory;
 import org.springframework.web.context.request.NativeWebRequest;
 import org.springframework.web.method.support.HandlerMethodArgumentResolver;
 import org.springframework.web.method.support.ModelAndViewContainer;
 import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 
-/** Gives controllers the {@link Caller}; calls without the headers count as scope {@code read}. */
-@Component
-class CallerArgument implements HandlerMethodArgumentResolver, WebMvcConfigurer {
+/** Gives controllers the {@link Caller}; calls without the headers count as scope {@code read}. To be imported. */
+public final class CallerArgument implements HandlerMethodArgumentResolver, WebMvcConfigurer {
     @Override
     public void addArgumentResolvers(List<HandlerMethodArgumentResolver> resolvers) {
         resolvers.add(this);

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.statistics;
+package org.harnesslearning.tasks.statistics;
 
 import java.util.List;
 

@@ -1,5 +1,5 @@
 /** Strict reading of request bodies: every fault is named with its pointer. */
 @NullMarked
-package org.harnesslearning.proposer.request;
+package org.harnesslearning.contracts.request;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.statistics;
+package org.harnesslearning.tasks.statistics;
 
 /**
  * Wilson's score interval of a rate (E. B. Wilson, Probable inference, the law of succession, and statistical inference,

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.statistics;
+package org.harnesslearning.tasks.statistics;
 
 import com.fasterxml.jackson.annotation.JsonValue;
 import java.util.Locale;

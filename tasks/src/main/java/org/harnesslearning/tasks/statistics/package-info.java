@@ -1,5 +1,5 @@
 /** Intervals, paired gains, noise and the gate. */
 @NullMarked
-package org.harnesslearning.proposer.statistics;
+package org.harnesslearning.tasks.statistics;
 
 import org.jspecify.annotations.NullMarked;

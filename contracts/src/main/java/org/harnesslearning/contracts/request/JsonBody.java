@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.request;
+package org.harnesslearning.contracts.request;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

@@ -1,4 +1,4 @@
-package org.harnesslearning.proposer.request;
+package org.harnesslearning.contracts.request;
 
 import java.util.Arrays;
 import java.util.HashSet;

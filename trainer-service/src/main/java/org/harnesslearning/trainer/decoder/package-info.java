@@ -1,0 +1,5 @@
+/** The trainable decoder with its LoRA adapter. */
+@NullMarked
+package org.harnesslearning.trainer.decoder;
+
+import org.jspecify.annotations.NullMarked;
