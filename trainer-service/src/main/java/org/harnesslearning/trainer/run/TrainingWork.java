@@ -28,6 +28,9 @@ public interface TrainingWork extends AutoCloseable {
     /** The adapter as it is now. */
     LoraFiles adapter();
 
+    /** Hash of the base model's weights. */
+    String baseHash();
+
     @Override
     void close();
 }
