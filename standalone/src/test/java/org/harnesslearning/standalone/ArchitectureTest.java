@@ -55,13 +55,33 @@ class ArchitectureTest {
     }
 
     @Test
-    void only_the_solver_uses_the_model_runtime() {
+    void only_the_solver_and_the_trainer_use_the_model_runtime() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages(packages("llm", "solver", "benchmarks"))
+                .resideOutsideOfPackages(packages("llm", "solver", "trainer", "benchmarks"))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage(ROOT + "llm..")
+                .check(CLASSES);
+        // The trainer reads the same checkpoints and adapters, and the same chat templates and tokens; it does not
+        // serve.
+        noClasses()
+                .that()
+                .resideInAPackage(ROOT + "trainer..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(packages("llm.engine", "llm.graph", "llm.ggml", "llm.sampling", "llm.cuda"))
+                .check(CLASSES);
+    }
+
+    @Test
+    void only_the_trainer_uses_the_training_library() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(packages("trainer", "benchmarks"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("org.bytedeco.pytorch..")
                 .check(CLASSES);
     }
 

@@ -109,11 +109,15 @@ public final class LoraAdapter {
      * @throws CheckpointException if one is damaged, or if the adapter is of an unsupported kind
      */
     public static LoraAdapter of(Path source, byte[] config, byte[] weights) {
+        return new Reader(source, config).read(hash(config, weights), weights);
+    }
+
+    /** The {@link #hash()} of an adapter of these two files, unread. */
+    public static String hash(byte[] config, byte[] weights) {
         // As the hash of a checkpoint of several files: the scale stands in the configuration.
         String lines = Checkpoint.sha256(config) + " " + CONFIG_FILE + "\n" + Checkpoint.sha256(weights) + " "
                 + WEIGHTS_FILE + "\n";
-        String hash = "sha256:" + Checkpoint.sha256(lines.getBytes(StandardCharsets.UTF_8));
-        return new Reader(source, config).read(hash, weights);
+        return "sha256:" + Checkpoint.sha256(lines.getBytes(StandardCharsets.UTF_8));
     }
 
     /** {@code sha256:<hex>} of the lines {@code <hex of the file> <name of the file>} of both files. */

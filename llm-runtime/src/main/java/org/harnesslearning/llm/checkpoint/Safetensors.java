@@ -4,23 +4,28 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A safetensors file, mapped or read into memory: 8 bytes of header length, a JSON header, then the data. */
-final class Safetensors implements AutoCloseable {
+public final class Safetensors implements AutoCloseable {
 
+    private static final long MAX_WRITE_BYTES = 1 << 30;
     private static final long MAX_HEADER_BYTES = 100_000_000; // the format's own limit
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final JsonMapper JSON = JsonMapper.builder().build();
@@ -35,8 +40,13 @@ final class Safetensors implements AutoCloseable {
         this.unmap = unmap;
     }
 
+    /**
+     * Maps a file; it is closed after use.
+     *
+     * @throws CheckpointException if it is missing or damaged
+     */
     @SuppressWarnings("MustBeClosedChecker") // the result owns the arena
-    static Safetensors open(Path path) {
+    public static Safetensors open(Path path) {
         if (!Files.isRegularFile(path)) {
             throw new CheckpointException(path, "no such file");
         }
@@ -58,25 +68,79 @@ final class Safetensors implements AutoCloseable {
      * Reads a file's content.
      *
      * @param path its name in errors
+     * @throws CheckpointException if it is damaged
      */
-    static Safetensors of(Path path, MemorySegment content) {
+    public static Safetensors of(Path path, MemorySegment content) {
         Safetensors file = new Safetensors(path, () -> {});
         file.readHeader(content);
         return file;
     }
 
     /** The texts that its writer added. */
-    Map<String, String> metadata() {
+    public Map<String, String> metadata() {
         return Collections.unmodifiableMap(metadata);
     }
 
-    Map<String, Tensor> tensors() {
+    /** The tensors by their names; their data are views of the file. */
+    public Map<String, Tensor> tensors() {
         return Collections.unmodifiableMap(tensors);
     }
 
     @Override
     public void close() {
         unmap.run();
+    }
+
+    /**
+     * Writes a file.
+     *
+     * @param metadata texts to add; the same texts and tensors give the same bytes
+     * @param tensors in the order in which they are to lie, F32, F16 or BF16
+     */
+    public static void write(WritableByteChannel target, Map<String, String> metadata, List<Tensor> tensors)
+            throws IOException {
+        byte[] header = header(metadata, tensors);
+        ByteBuffer start = ByteBuffer.allocate(8 + header.length).order(ByteOrder.LITTLE_ENDIAN);
+        writeFully(target, start.putLong(header.length).put(header).flip());
+        for (Tensor tensor : tensors) {
+            for (long at = 0; at < tensor.data().byteSize(); at += MAX_WRITE_BYTES) {
+                long bytes = Math.min(MAX_WRITE_BYTES, tensor.data().byteSize() - at);
+                writeFully(target, tensor.data().asSlice(at, bytes).asByteBuffer());
+            }
+        }
+    }
+
+    private static void writeFully(WritableByteChannel target, ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            target.write(bytes);
+        }
+    }
+
+    private static byte[] header(Map<String, String> metadata, List<Tensor> tensors) {
+        Map<String, Object> entries = new LinkedHashMap<>();
+        entries.put("__metadata__", new TreeMap<>(metadata));
+        long at = 0;
+        for (Tensor tensor : tensors) {
+            long end = at + tensor.data().byteSize();
+            if (tensor.type().quantised()
+                    || end - at != tensor.elements() * tensor.type().blockBytes()) {
+                throw new IllegalArgumentException(
+                        "tensor " + tensor.name() + " is quantised, or its data do not fit its shape");
+            }
+            Map<String, Object> entry = new LinkedHashMap<>();
+            entry.put("dtype", tensor.type().name());
+            entry.put("shape", tensor.shape());
+            entry.put("data_offsets", List.of(at, end));
+            if (entries.put(tensor.name(), entry) != null) {
+                throw new IllegalArgumentException("tensor " + tensor.name() + " occurs twice");
+            }
+            at = end;
+        }
+        byte[] json = JSON.writeValueAsBytes(entries);
+        // Spaces so that the data are aligned.
+        byte[] padded = Arrays.copyOf(json, (json.length + 7) / 8 * 8);
+        Arrays.fill(padded, json.length, padded.length, (byte) ' ');
+        return padded;
     }
 
     private void readHeader(MemorySegment file) {

@@ -1,4 +1,4 @@
-/** The trainable decoder with its LoRA adapter. */
+/** The decoder that is trained: a frozen base with low-rank adapters, forward and backward, on processors and GPUs. */
 @NullMarked
 package org.harnesslearning.trainer.decoder;
 
