@@ -4,8 +4,8 @@ package org.harnesslearning.llm;
 public enum MatrixKernels {
     /**
      * Where the machine can use ggml and the model is large enough for how it rounds inputs: ggml for a step of one row,
-     * which takes as long as reading the weights, and for matrices of more than four bits a weight; else ONNX Runtime.
-     * Matrices of four bits are held in both forms.
+     * which takes as long as reading the weights, and ONNX Runtime for everything else, which is bound by arithmetic.
+     * Matrices are held in both forms.
      */
     AUTO,
     /**

@@ -194,13 +194,10 @@ public final class ModelLoader {
                 DecoderGraph.needsFineRounding(checkpoint) || Ggml.available() == null
                         ? DecoderPlan.processor(DecoderGraph.build(checkpoint, graph))
                         : DecoderPlan.processor(
-                                DecoderGraph.build(checkpoint, graph.withStored(DecoderGraph.Stored.WIDE)),
+                                DecoderGraph.build(checkpoint, graph),
                                 DecoderGraph.build(
-                                        checkpoint,
-                                        graph.withStored(DecoderGraph.Stored.ALL)
-                                                .withAdapters(false)));
-            case GGML ->
-                DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withStored(DecoderGraph.Stored.ALL)));
+                                        checkpoint, graph.withStored(true).withAdapters(false)));
+            case GGML -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withStored(true)));
             case ONNX -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
         };
     }

@@ -148,28 +148,29 @@ public final class DecoderGraph {
      * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
      *     32. This loses less of a value whose neighbours are large, and takes more time; small models need it, as each
      *     of their few dimensions counts for more.
-     * @param stored which quantised matrices are multiplied as they are stored, by {@link ProductOperator}; {@code fine}
-     *     is of no account for these
+     * @param stored whether quantised matrices are multiplied as they are stored, by {@link ProductOperator}, instead of by
+     *     {@code MatMulNBits} from a form of its own: the least memory and the quickest load and step of one row, but slower
+     *     prompts; {@code fine} is of no account then
      * @param adapters whether the graph takes adapters
      */
-    public record Options(int positions, boolean dequantise, boolean fine, Stored stored, boolean adapters) {
+    public record Options(int positions, boolean dequantise, boolean fine, boolean stored, boolean adapters) {
 
         public Options {
-            if (dequantise && stored != Stored.NONE) {
+            if (dequantise && stored) {
                 throw new IllegalArgumentException("matrices are either dequantised or multiplied as stored");
             }
         }
 
         /** What suits a checkpoint; without adapters. */
         public static Options of(Checkpoint checkpoint, int positions, boolean dequantise) {
-            return new Options(positions, dequantise, needsFineRounding(checkpoint), Stored.NONE, false);
+            return new Options(positions, dequantise, needsFineRounding(checkpoint), false, false);
         }
 
         public Options withFine(boolean value) {
             return new Options(positions, dequantise, value, stored, adapters);
         }
 
-        public Options withStored(Stored value) {
+        public Options withStored(boolean value) {
             return new Options(positions, dequantise, fine, value, adapters);
         }
 
@@ -192,20 +193,6 @@ public final class DecoderGraph {
         graph.input(PENALTY, ElementType.FLOAT, "batch", 1);
         graph.input(PENALISED, ElementType.INT64, "batch", "penalised");
         graph.input(PENALTY_OFFSETS, ElementType.FLOAT, "batch", "penalised");
-    }
-
-    /** Which quantised matrices are multiplied as they are stored. */
-    public enum Stored {
-        /** None: {@code MatMulNBits} multiplies all, from a form of its own. */
-        NONE,
-        /**
-         * Those of more than four bits a weight, for which {@code MatMulNBits} has only a form of eight bits: a step of few
-         * rows takes as long as reading the weights, and theirs are a quarter to a half shorter as they are stored. With
-         * four bits {@code MatMulNBits} is the quicker one for many rows.
-         */
-        WIDE,
-        /** All: the least memory and the quickest load and step of one row, but slower prompts. */
-        ALL
     }
 
     /** Whether the model is so small that rounding inputs by blocks of 32 values or more costs too much. */
@@ -629,12 +616,7 @@ public final class DecoderGraph {
     }
 
     private boolean multipliedAsStored(Tensor weight) {
-        return weight.type().quantised()
-                && switch (options.stored()) {
-                    case NONE -> false;
-                    case WIDE -> BlockPacker.Form.of(weight.type()).bits > 4;
-                    case ALL -> true;
-                };
+        return options.stored() && weight.type().quantised();
     }
 
     /** Lets one node multiply those of the matrices that are multiplied as stored: it rounds the input once for all. */

@@ -38,7 +38,6 @@ class QuantisedGraphTest {
         assumeGgml();
         assertComputesWhatDequantisedWeightsDo(type, "llama", Form.STORED);
         assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.STORED);
-        assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.MIXED);
     }
 
     /** The products are equal to the last bit (see ProductsTest); attention differs by a rounding of fp32. */
@@ -79,20 +78,19 @@ class QuantisedGraphTest {
         DecoderGraph.Options options =
                 DecoderGraph.Options.of(checkpoint, 64, false).withFine(false);
         DecoderPlan plan = DecoderPlan.processor(
-                DecoderGraph.build(checkpoint, options.withStored(DecoderGraph.Stored.WIDE)),
-                DecoderGraph.build(checkpoint, options.withStored(DecoderGraph.Stored.ALL)));
+                DecoderGraph.build(checkpoint, options), DecoderGraph.build(checkpoint, options.withStored(true)));
         try (OnnxDecoder both = new OnnxDecoder(
                         checkpoint, 3, 3, 64, 2, plan, 1, 1, new HostMemory(), DecoderPlan.noOperators());
-                OnnxDecoder wide = decoder(file, 3, 2, Form.MIXED);
+                OnnxDecoder packed = decoder(file, 3, 2, Form.PACKED);
                 OnnxDecoder stored = decoder(file, 3, 2, Form.STORED)) {
-            for (OnnxDecoder decoder : List.of(both, wide, stored)) {
+            for (OnnxDecoder decoder : List.of(both, packed, stored)) {
                 for (int row = 0; row < 3; row++) {
                     decoder.extend(row, 0, tokens, Shaping.PLAIN);
                 }
             }
             float[] alone = logits(both, 1);
             float[] together = logits(both, 3);
-            assertThat(together).containsExactly(logits(wide, 3));
+            assertThat(together).containsExactly(logits(packed, 3));
             // The prompts went through other kernels, so the caches differ by the rounding of their inputs.
             assertThat(relative(logits(stored, 1), alone)).isLessThan(0.05);
             assertThat(relative(together, alone)).isLessThan(0.05);
@@ -159,10 +157,7 @@ class QuantisedGraphTest {
         Checkpoint checkpoint = Checkpoint.open(file);
         DecoderGraph.Options options = DecoderGraph.Options.of(checkpoint, 64, form == Form.DEQUANTISED)
                 .withFine(form == Form.PACKED_FINE)
-                .withStored(
-                        form == Form.STORED
-                                ? DecoderGraph.Stored.ALL
-                                : form == Form.MIXED ? DecoderGraph.Stored.WIDE : DecoderGraph.Stored.NONE);
+                .withStored(form == Form.STORED);
         return new OnnxDecoder(checkpoint, rows, rows, 64, threads, DecoderGraph.build(checkpoint, options));
     }
 
@@ -170,7 +165,6 @@ class QuantisedGraphTest {
         DEQUANTISED,
         PACKED,
         PACKED_FINE,
-        MIXED,
         STORED
     }
 }
