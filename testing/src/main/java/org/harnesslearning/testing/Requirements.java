@@ -70,6 +70,13 @@ final class Requirements {
         }
     }
 
+    static final class Tools implements ExecutionCondition {
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return decide(CheckTools.present() ? null : "k8s/tools.sh failed: " + CheckTools.problem());
+        }
+    }
+
     static final class Postgres implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
