@@ -3,6 +3,7 @@ package org.harnesslearning.executor;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -144,9 +145,11 @@ public class ExecutorApplication {
             ModelCalls calls,
             RunBudgets budgets,
             BrokerSettings settings,
-            Clock clock) {
-        ModelApi model = InternalClients.create(ModelApi.class, solver, secret, settings.callTimeout());
-        return new ModelBroker(model, calls, budgets, settings, clock, UUID::randomUUID);
+            Clock clock,
+            MeterRegistry metrics,
+            ObservationRegistry observations) {
+        ModelApi model = InternalClients.create(ModelApi.class, solver, secret, settings.callTimeout(), observations);
+        return new ModelBroker(model, calls, budgets, settings, clock, UUID::randomUUID, metrics);
     }
 
     @Bean
@@ -157,12 +160,13 @@ public class ExecutorApplication {
             RunBudgets budgets,
             Scorers scorers,
             ExecutionSettings settings,
-            MeterRegistry metrics) {
-        return new Executions(sandboxes, broker, results, budgets, scorers, settings, metrics);
+            MeterRegistry metrics,
+            ObservationRegistry observations) {
+        return new Executions(sandboxes, broker, results, budgets, scorers, settings, metrics, observations);
     }
 
     @Bean
-    HarnessChecker harnessChecker(Sandboxes sandboxes) {
-        return new HarnessChecker(sandboxes);
+    HarnessChecker harnessChecker(Sandboxes sandboxes, ObservationRegistry observations) {
+        return new HarnessChecker(sandboxes, observations);
     }
 }

@@ -8,6 +8,7 @@ import org.harnesslearning.store.run.EvaluationStore;
 import org.harnesslearning.store.run.IdempotencyStore;
 import org.harnesslearning.store.run.ProposerCallStore;
 import org.harnesslearning.store.run.RoundStore;
+import org.harnesslearning.store.run.RunJobs;
 import org.harnesslearning.store.run.RunLimits;
 import org.harnesslearning.store.run.RunStore;
 import org.harnesslearning.store.task.TaskStore;
@@ -56,6 +57,11 @@ public class OutcomeStoreConfiguration {
     @Bean
     IdempotencyStore idempotencyStore(JdbcClient jdbc, Clock clock) {
         return new IdempotencyStore(jdbc, clock);
+    }
+
+    @Bean
+    RunJobs runJobs(JdbcClient jdbc) {
+        return new RunJobs(jdbc);
     }
 
     @Bean

@@ -1,5 +1,6 @@
 package org.harnesslearning.proposer;
 
+import io.micrometer.observation.ObservationRegistry;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.time.Clock;
@@ -50,15 +51,17 @@ public class ProposerApplication {
     ExecutorApi executorApi(
             @Value("${platform.executor-url}") URI url,
             @Value("${platform.internal-secret}") String secret,
-            ProposerProperties properties) {
-        return InternalClients.create(ExecutorApi.class, url, secret, properties.executorTimeout());
+            ProposerProperties properties,
+            ObservationRegistry observations) {
+        return InternalClients.create(ExecutorApi.class, url, secret, properties.executorTimeout(), observations);
     }
 
     @Bean
     ModelApi modelApi(
             @Value("${platform.solver-url}") URI url,
             @Value("${platform.internal-secret}") String secret,
-            ProposerProperties properties) {
-        return InternalClients.create(ModelApi.class, url, secret, properties.modelTimeout());
+            ProposerProperties properties,
+            ObservationRegistry observations) {
+        return InternalClients.create(ModelApi.class, url, secret, properties.modelTimeout(), observations);
     }
 }

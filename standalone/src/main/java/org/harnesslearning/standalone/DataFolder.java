@@ -2,6 +2,7 @@ package org.harnesslearning.standalone;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -11,6 +12,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import org.harnesslearning.contracts.json.Json;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,6 +117,21 @@ final class DataFolder implements AutoCloseable {
                 Path file = Files.writeString(path.resolve("ready.part"), url + "\n");
                 Files.move(file, path.resolve("ready"), java.nio.file.StandardCopyOption.ATOMIC_MOVE);
             }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Writes down where the services answer, as a file of Prometheus' file-based service discovery. */
+    void targets(Map<String, URI> services) {
+        List<Map<String, Object>> groups = services.entrySet().stream()
+                .map(service -> Map.of(
+                        "targets", List.of(service.getValue().getAuthority()),
+                        "labels", Map.of("job", service.getKey())))
+                .toList();
+        try {
+            Path file = Files.writeString(path.resolve("targets.part"), Json.write(groups) + "\n");
+            Files.move(file, path.resolve("targets.json"), java.nio.file.StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

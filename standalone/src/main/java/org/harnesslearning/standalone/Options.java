@@ -17,6 +17,7 @@ import java.util.Map;
 record Options(Path data, String host, int port, boolean training, List<String> properties) {
     private static final int DEFAULT_PORT = 8080;
     private static final int MAX_PORT = 65_535;
+    private static final String JSON_LOGS = "logging.structured.format.";
 
     Options {
         properties = List.copyOf(properties);
@@ -60,6 +61,11 @@ record Options(Path data, String host, int port, boolean training, List<String> 
             }
         }
         return new Options(data.toAbsolutePath().normalize(), host, port, training, properties);
+    }
+
+    /** Whether the log's lines are JSON objects: the property that switches it in a service run alone has any value. */
+    boolean jsonLogs() {
+        return properties.stream().anyMatch(property -> property.startsWith(JSON_LOGS));
     }
 
     private static int port(String text) {

@@ -4,10 +4,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -61,6 +63,15 @@ final class Platform implements AutoCloseable {
     String url() {
         return "http://" + (options.host().equals("0.0.0.0") ? LOOPBACK : options.host()) + ":"
                 + ports.get(Service.GATEWAY);
+    }
+
+    /** Where each service answers, by name of its module. */
+    Map<String, URI> services() {
+        Map<String, URI> services = new LinkedHashMap<>();
+        for (Service service : Service.values()) {
+            services.put(service.module(), URI.create(local(service)));
+        }
+        return services;
     }
 
     /** The first key of scope admin. */

@@ -31,7 +31,7 @@ public final class StandaloneApplication {
                 // Whatever thread a library may have left must not keep the JVM from writing its cache.
                 System.exit(0);
             }
-            prepareLogging(options.data());
+            prepareLogging(options.data(), options.jsonLogs());
             run(options, out);
         } catch (StandaloneException e) {
             System.err.println("harness: " + e.getMessage());
@@ -44,7 +44,10 @@ public final class StandaloneApplication {
     }
 
     /** Logging is one for all services: each would otherwise set it up again under its own name. */
-    private static void prepareLogging(Path data) {
+    private static void prepareLogging(Path data, boolean json) {
+        if (json) {
+            System.setProperty("logback.configurationFile", "logback-json.xml");
+        }
         System.setProperty("harness.logs", data.resolve("logs").toString());
         System.setProperty("org.springframework.boot.logging.LoggingSystem", "none");
         SLF4JBridgeHandler.removeHandlersForRootLogger();
@@ -70,6 +73,7 @@ public final class StandaloneApplication {
                             stopped.countDown();
                         },
                         "shutdown"));
+        data.targets(platform.services());
         data.ready(platform.url());
         out.println(MARK + "ready after %.1f s: %s".formatted((System.nanoTime() - begin) / 1e9, platform.url()));
         out.println(MARK + "API: " + platform.url() + "/docs   logs: "
@@ -96,7 +100,7 @@ public final class StandaloneApplication {
             throw new UncheckedIOException(e);
         }
         try {
-            prepareLogging(folder);
+            prepareLogging(folder, options.jsonLogs());
             Options own = new Options(folder, "127.0.0.1", 0, true, options.properties());
             try (DataFolder data = DataFolder.open(folder);
                     Platform platform = Platform.start(own, data)) {

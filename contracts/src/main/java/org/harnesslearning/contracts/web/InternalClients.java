@@ -1,5 +1,6 @@
 package org.harnesslearning.contracts.web;
 
+import io.micrometer.observation.ObservationRegistry;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -7,6 +8,10 @@ import java.time.Duration;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.contracts.trace.WorkContext;
+import org.slf4j.MDC;
+import org.springframework.http.HttpRequest;
+import org.springframework.http.client.ClientHttpRequestExecution;
 import org.springframework.http.client.ClientHttpResponse;
 import org.springframework.http.client.JdkClientHttpRequestFactory;
 import org.springframework.http.converter.json.JacksonJsonHttpMessageConverter;
@@ -19,14 +24,21 @@ import tools.jackson.core.JacksonException;
 public final class InternalClients {
     private InternalClients() {}
 
+    /** A client whose calls are not observed; see {@link #create(Class, URI, String, Duration, ObservationRegistry)}. */
+    public static <T> T create(Class<T> api, URI baseUrl, String secret, Duration readTimeout) {
+        return create(api, baseUrl, secret, readTimeout, ObservationRegistry.NOOP);
+    }
+
     /**
-     * A client.
+     * A client. Its calls carry the ids of the run and the request that the calling thread works for, and the trace.
      *
      * @param api an {@code @HttpExchange} interface
      * @param baseUrl such as {@code http://localhost:8083}
      * @param readTimeout most time for one answer; above the longest wait that the caller asks for
+     * @param observations what measures and traces the calls
      */
-    public static <T> T create(Class<T> api, URI baseUrl, String secret, Duration readTimeout) {
+    public static <T> T create(
+            Class<T> api, URI baseUrl, String secret, Duration readTimeout, ObservationRegistry observations) {
         JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory(HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(Duration.ofSeconds(5))
@@ -35,7 +47,9 @@ public final class InternalClients {
         RestClient client = RestClient.builder()
                 .baseUrl(baseUrl.toString())
                 .requestFactory(requests)
+                .observationRegistry(observations)
                 .defaultHeader(InternalSecretFilter.HEADER, secret)
+                .requestInterceptor(InternalClients::named)
                 .configureMessageConverters(
                         converters -> converters.withJsonConverter(new JacksonJsonHttpMessageConverter(Json.mapper())))
                 .defaultStatusHandler(status -> status.isError(), (request, response) -> {
@@ -45,6 +59,19 @@ public final class InternalClients {
         return HttpServiceProxyFactory.builderFor(RestClientAdapter.create(client))
                 .build()
                 .createClient(api);
+    }
+
+    private static ClientHttpResponse named(HttpRequest request, byte[] body, ClientHttpRequestExecution execution)
+            throws IOException {
+        String run = MDC.get(WorkContext.RUN);
+        if (run != null) {
+            request.getHeaders().set(InternalSecretFilter.RUN, run);
+        }
+        String id = MDC.get(WorkContext.REQUEST);
+        if (id != null) {
+            request.getHeaders().set(RequestIdFilter.HEADER, id);
+        }
+        return execution.execute(request, body);
     }
 
     private static PlatformException failure(ClientHttpResponse response) throws IOException {

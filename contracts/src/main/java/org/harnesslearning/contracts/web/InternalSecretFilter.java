@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.web.filter.OncePerRequestFilter;
@@ -18,11 +19,15 @@ import org.springframework.web.filter.OncePerRequestFilter;
 /**
  * Lets only callers with the installation's secret reach an internal service; health and metrics are open. The header
  * is {@code X-Internal-Secret}; for OpenAI clients {@code Authorization: Bearer <secret>} is taken as well.
+ * {@code X-Run-Id} of such a caller names the run in this service's log lines.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE + 10)
 public class InternalSecretFilter extends OncePerRequestFilter {
     /** Header name. */
     public static final String HEADER = "X-Internal-Secret";
+
+    /** Header with the id of the run that the caller works for. */
+    public static final String RUN = "X-Run-Id";
 
     private static final Set<String> OPEN = Set.of("/livez", "/readyz", "/metrics");
 
@@ -50,7 +55,10 @@ public class InternalSecretFilter extends OncePerRequestFilter {
             given = bearer.substring("Bearer ".length());
         }
         if (given != null && MessageDigest.isEqual(secret, given.getBytes(StandardCharsets.UTF_8))) {
-            chain.doFilter(request, response);
+            String run = request.getHeader(RUN);
+            try (WorkContext.Fields _ = WorkContext.named(WorkContext.plain(run) ? run : null, null)) {
+                chain.doFilter(request, response);
+            }
             return;
         }
         ErrorCode code = given == null ? ErrorCode.MISSING_KEY : ErrorCode.INVALID_KEY;

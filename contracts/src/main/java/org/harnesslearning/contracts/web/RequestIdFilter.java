@@ -6,9 +6,8 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.UUID;
-import java.util.regex.Pattern;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.MDC;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.web.filter.OncePerRequestFilter;
@@ -20,7 +19,6 @@ public class RequestIdFilter extends OncePerRequestFilter {
     public static final String HEADER = "X-Request-Id";
 
     private static final String ATTRIBUTE = RequestIdFilter.class.getName();
-    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
     /** The request's id, null before the filter ran. */
     public static @Nullable String requestId(HttpServletRequest request) {
@@ -31,16 +29,13 @@ public class RequestIdFilter extends OncePerRequestFilter {
     protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
             throws ServletException, IOException {
         String given = request.getHeader(HEADER);
-        String id = given != null && PLAIN.matcher(given).matches()
+        String id = given != null && WorkContext.plain(given)
                 ? given
                 : UUID.randomUUID().toString();
         request.setAttribute(ATTRIBUTE, id);
         response.setHeader(HEADER, id);
-        MDC.put("request_id", id);
-        try {
+        try (WorkContext.Fields _ = WorkContext.named(null, id)) {
             chain.doFilter(request, response);
-        } finally {
-            MDC.remove("request_id");
         }
     }
 }

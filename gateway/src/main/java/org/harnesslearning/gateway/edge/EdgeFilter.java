@@ -1,5 +1,6 @@
 package org.harnesslearning.gateway.edge;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -29,14 +30,23 @@ import org.springframework.web.filter.OncePerRequestFilter;
 final class EdgeFilter extends OncePerRequestFilter {
     private static final String BEARER = "bearer ";
 
+    /** Codes whose counters exist from the start, so that the first refusal is an increase. */
+    private static final List<ErrorCode> COUNTED =
+            List.of(ErrorCode.INVALID_KEY, ErrorCode.INSUFFICIENT_SCOPE, ErrorCode.RATE_LIMITED);
+
     private final PublicApi api;
     private final KeyCheck keys;
     private final RateLimiter rates;
+    private final MeterRegistry meters;
 
-    EdgeFilter(PublicApi api, KeyCheck keys, RateLimiter rates) {
+    EdgeFilter(PublicApi api, KeyCheck keys, RateLimiter rates, MeterRegistry meters) {
         this.api = api;
         this.keys = keys;
         this.rates = rates;
+        this.meters = meters;
+        for (ErrorCode code : COUNTED) {
+            meters.counter("gateway.refused", "code", code.name());
+        }
     }
 
     @Override
@@ -60,7 +70,7 @@ final class EdgeFilter extends OncePerRequestFilter {
             }
             caller.on(request);
             if (endpoint.isPresent() && !caller.scope().includes(endpoint.get().scope())) {
-                Problems.write(
+                refuse(
                         request,
                         response,
                         ErrorCode.INSUFFICIENT_SCOPE,
@@ -71,18 +81,17 @@ final class EdgeFilter extends OncePerRequestFilter {
             int wait = rates.take(caller.keyId());
             if (wait > 0) {
                 response.setIntHeader(HttpHeaders.RETRY_AFTER, wait);
-                Problems.write(
-                        request, response, ErrorCode.RATE_LIMITED, "This key called too often; wait " + wait + " s");
+                refuse(request, response, ErrorCode.RATE_LIMITED, "This key called too often; wait " + wait + " s");
                 return;
             }
         }
         if (here.isEmpty()) {
-            Problems.write(request, response, ErrorCode.NOT_FOUND, "No resource at " + request.getRequestURI());
+            refuse(request, response, ErrorCode.NOT_FOUND, "No resource at " + request.getRequestURI());
             return;
         }
         if (endpoint.isEmpty()) {
             response.setHeader(HttpHeaders.ALLOW, allowed(here));
-            Problems.write(
+            refuse(
                     request,
                     response,
                     ErrorCode.METHOD_NOT_ALLOWED,
@@ -91,7 +100,7 @@ final class EdgeFilter extends OncePerRequestFilter {
         }
         long limit = endpoint.get().maxBody().toBytes();
         if (request.getContentLengthLong() > limit) {
-            Problems.write(request, response, ErrorCode.TOO_LARGE, LimitedBody.detail(limit));
+            refuse(request, response, ErrorCode.TOO_LARGE, LimitedBody.detail(limit));
             return;
         }
         chain.doFilter(new LimitedBody(request, limit), response);
@@ -101,8 +110,7 @@ final class EdgeFilter extends OncePerRequestFilter {
         String header = request.getHeader(HttpHeaders.AUTHORIZATION);
         if (header == null || header.isBlank()) {
             response.setHeader(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"harness-learning\"");
-            Problems.write(
-                    request, response, ErrorCode.MISSING_KEY, "Send your API key as 'Authorization: Bearer <key>'");
+            refuse(request, response, ErrorCode.MISSING_KEY, "Send your API key as 'Authorization: Bearer <key>'");
             return null;
         }
         Optional<Caller> caller = header.regionMatches(true, 0, BEARER, 0, BEARER.length())
@@ -111,10 +119,16 @@ final class EdgeFilter extends OncePerRequestFilter {
         if (caller.isEmpty()) {
             response.setHeader(
                     HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"harness-learning\", error=\"invalid_token\"");
-            Problems.write(request, response, ErrorCode.INVALID_KEY, "The API key is unknown or was revoked");
+            refuse(request, response, ErrorCode.INVALID_KEY, "The API key is unknown or was revoked");
             return null;
         }
         return caller.get();
+    }
+
+    private void refuse(HttpServletRequest request, HttpServletResponse response, ErrorCode code, String detail)
+            throws IOException {
+        meters.counter("gateway.refused", "code", code.name()).increment();
+        Problems.write(request, response, code, detail);
     }
 
     private static String allowed(List<Endpoint> here) {

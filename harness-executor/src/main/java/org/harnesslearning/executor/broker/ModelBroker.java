@@ -1,5 +1,6 @@
 package org.harnesslearning.executor.broker;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,7 @@ public final class ModelBroker {
     private final BrokerSettings settings;
     private final Clock clock;
     private final Supplier<UUID> ids;
+    private final MeterRegistry metrics;
 
     public ModelBroker(
             ModelApi model,
@@ -38,13 +40,15 @@ public final class ModelBroker {
             RunBudgets budgets,
             BrokerSettings settings,
             Clock clock,
-            Supplier<UUID> ids) {
+            Supplier<UUID> ids,
+            MeterRegistry metrics) {
         this.model = model;
         this.calls = calls;
         this.budgets = budgets;
         this.settings = settings;
         this.clock = clock;
         this.ids = ids;
+        this.metrics = metrics;
     }
 
     /** A broker for one try of one question, paid by a run. */
@@ -119,12 +123,22 @@ public final class ModelBroker {
                 int completion = response == null ? 0 : response.usage().completionTokens();
                 usage = usage.plus(new Usage(1, prompt, completion, ms));
                 trace.add(traced(request, response, error, prompt, completion, ms));
+                count(prompt, completion);
                 end(call, response != null, prompt, completion, ms);
             }
             if (response == null) {
                 return new Answer.Refused(String.valueOf(error));
             }
             return new Answer.Reply(text(response.choices().getFirst()));
+        }
+
+        private void count(int prompt, int completion) {
+            metrics.counter("model.calls", "role", "solver", "model", solver.model())
+                    .increment();
+            metrics.counter("model.tokens", "role", "solver", "model", solver.model(), "type", "prompt")
+                    .increment(prompt);
+            metrics.counter("model.tokens", "role", "solver", "model", solver.model(), "type", "completion")
+                    .increment(completion);
         }
 
         /** The interrupt of a cancelled call must not keep its end from being booked. */

@@ -1,11 +1,14 @@
 package org.harnesslearning.executor.check;
 
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
 import java.util.OptionalInt;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.CheckRequest;
 import org.harnesslearning.contracts.execution.CheckResult;
+import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.executor.sandbox.SandboxFaultException;
 import org.harnesslearning.executor.sandbox.Sandboxes;
@@ -28,9 +31,11 @@ public final class HarnessChecker {
     private static final int MAX_SOURCE = 1 << 20;
 
     private final Sandboxes sandboxes;
+    private final ObservationRegistry observations;
 
-    public HarnessChecker(Sandboxes sandboxes) {
+    public HarnessChecker(Sandboxes sandboxes, ObservationRegistry observations) {
         this.sandboxes = sandboxes;
+        this.observations = observations;
     }
 
     /**
@@ -54,7 +59,7 @@ public final class HarnessChecker {
         int ownEnds = 0;
         for (int attempt = 1; ; attempt++) {
             try {
-                return sandboxes.check(request.source(), request.limits());
+                return check(request.source(), request.limits());
             } catch (SandboxFaultException e) {
                 if (e.ownEnd() && ++ownEnds == ATTEMPTS) {
                     return new CheckResult(OutcomeCode.SMOKE_ERROR, "The dry run ended its sandbox", null);
@@ -63,6 +68,19 @@ public final class HarnessChecker {
                     throw new PlatformException(ErrorCode.SANDBOX_UNAVAILABLE, String.valueOf(e.getMessage()), e);
                 }
             }
+        }
+    }
+
+    private CheckResult check(String source, Limits limits) throws InterruptedException {
+        Observation observation =
+                Observation.start("executor.check", observations).contextualName("check");
+        try (Observation.Scope _ = observation.openScope()) {
+            return sandboxes.check(source, limits);
+        } catch (SandboxFaultException | InterruptedException e) {
+            observation.error(e);
+            throw e;
+        } finally {
+            observation.stop();
         }
     }
 }

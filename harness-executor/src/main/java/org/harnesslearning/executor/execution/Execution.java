@@ -1,5 +1,7 @@
 package org.harnesslearning.executor.execution;
 
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +24,7 @@ import org.harnesslearning.contracts.execution.QuestionResult;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.contracts.task.Item;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.ResultKey;
 import org.slf4j.Logger;
@@ -49,6 +52,7 @@ final class Execution {
     private final Supplier<Lane> lanes;
     private final Map<ResultKey, CompletableFuture<QuestionResult>> flights;
     private final List<String> gaps;
+    private final ObservationRegistry observations;
     private final String harnessHash;
     private final String scorerHash;
     private final Map<String, QuestionResult> results = new ConcurrentHashMap<>();
@@ -64,18 +68,21 @@ final class Execution {
      * @param lanes makes a lane
      * @param flights keys that this process computes now, shared by all executions
      * @param gaps protections that this host lacks
+     * @param observations what traces the work
      */
     Execution(
             ExecutionRequest request,
             QuestionResults store,
             Supplier<Lane> lanes,
             Map<ResultKey, CompletableFuture<QuestionResult>> flights,
-            List<String> gaps) {
+            List<String> gaps,
+            ObservationRegistry observations) {
         this.request = request;
         this.store = store;
         this.lanes = lanes;
         this.flights = flights;
         this.gaps = gaps;
+        this.observations = observations;
         this.harnessHash = Hashes.harness(request.source());
         this.scorerHash = Hashes.json(request.scorer());
     }
@@ -86,7 +93,21 @@ final class Execution {
 
     /** Starts the work in the background. */
     void start() {
-        Thread.ofVirtual().name("execution").start(this::run);
+        // Begun here, in the request's thread, so that it belongs to the caller's trace; it outlives the request.
+        Observation observation =
+                Observation.start("executor.execution", observations).contextualName("execution");
+        WorkContext context;
+        try (WorkContext.Fields _ = WorkContext.named(request.runId(), null);
+                Observation.Scope _ = observation.openScope()) {
+            context = WorkContext.current();
+        }
+        Thread.ofVirtual().name("execution").start(context.wrap(() -> {
+            try {
+                run();
+            } finally {
+                observation.stop();
+            }
+        }));
     }
 
     private void run() {
@@ -100,7 +121,14 @@ final class Execution {
             ending = Ending.failed(OutcomeCode.SANDBOX_FAULT, "The executor failed: " + e);
         }
         threads.close();
-        ended.complete(firstEnding.getNow(ending));
+        Ending last = firstEnding.getNow(ending);
+        LOG.info(
+                "execution {} {}, {} results, {} of them stored before",
+                request.id(),
+                last.state(),
+                results.size(),
+                cached);
+        ended.complete(last);
     }
 
     private Ending work() {
@@ -119,8 +147,9 @@ final class Execution {
         });
         List<Future<?>> running = new ArrayList<>();
         int width = Math.min(request.lanes(), queue.size());
+        WorkContext context = WorkContext.current();
         for (int lane = 0; lane < width; lane++) {
-            running.add(threads.submit(() -> drain(queue)));
+            running.add(threads.submit(context.wrap(() -> drain(queue))));
         }
         for (Future<?> lane : running) {
             try {

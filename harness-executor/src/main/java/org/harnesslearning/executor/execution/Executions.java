@@ -1,6 +1,7 @@
 package org.harnesslearning.executor.execution;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,6 +38,7 @@ public final class Executions implements AutoCloseable {
     private final Scorers scorers;
     private final ExecutionSettings settings;
     private final MeterRegistry metrics;
+    private final ObservationRegistry observations;
     private final Map<ResultKey, CompletableFuture<QuestionResult>> flights = new ConcurrentHashMap<>();
 
     /** In order of their start; ended ones beyond the settings' number are forgotten, oldest first. */
@@ -51,7 +53,8 @@ public final class Executions implements AutoCloseable {
             RunBudgets budgets,
             Scorers scorers,
             ExecutionSettings settings,
-            MeterRegistry metrics) {
+            MeterRegistry metrics,
+            ObservationRegistry observations) {
         this.sandboxes = sandboxes;
         this.broker = broker;
         this.results = results;
@@ -59,6 +62,7 @@ public final class Executions implements AutoCloseable {
         this.scorers = scorers;
         this.settings = settings;
         this.metrics = metrics;
+        this.observations = observations;
     }
 
     /**
@@ -103,9 +107,10 @@ public final class Executions implements AutoCloseable {
         Execution execution = new Execution(
                 request,
                 results,
-                () -> new Lane(request, sandboxes, broker, results, scorer, settings, metrics),
+                () -> new Lane(request, sandboxes, broker, results, scorer, settings, metrics, observations),
                 flights,
-                sandboxes.gaps());
+                sandboxes.gaps(),
+                observations);
         executions.remove(request.id());
         executions.put(request.id(), execution);
         forgetOld();

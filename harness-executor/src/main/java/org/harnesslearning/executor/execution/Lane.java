@@ -1,7 +1,10 @@
 package org.harnesslearning.executor.execution;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.HarnessError;
@@ -36,7 +39,9 @@ final class Lane implements AutoCloseable {
     private final Scorer scorer;
     private final ExecutionSettings settings;
     private final MeterRegistry metrics;
+    private final ObservationRegistry observations;
     private @Nullable HarnessSandbox sandbox;
+    private @Nullable Observation span;
 
     Lane(
             ExecutionRequest request,
@@ -45,7 +50,8 @@ final class Lane implements AutoCloseable {
             QuestionResults results,
             Scorer scorer,
             ExecutionSettings settings,
-            MeterRegistry metrics) {
+            MeterRegistry metrics,
+            ObservationRegistry observations) {
         this.request = request;
         this.sandboxes = sandboxes;
         this.broker = broker;
@@ -53,6 +59,7 @@ final class Lane implements AutoCloseable {
         this.scorer = scorer;
         this.settings = settings;
         this.metrics = metrics;
+        this.observations = observations;
     }
 
     /**
@@ -104,14 +111,29 @@ final class Lane implements AutoCloseable {
             if (sandbox != null && !sandbox.usable()) {
                 close();
             }
-            if (sandbox == null) {
-                sandbox = sandboxes.open(request.id(), request.source(), request.limits());
+            HarnessSandbox open = sandbox == null ? open() : sandbox;
+            // The tracer takes the span in scope for the parent, so the sandbox's scope is opened first.
+            try (Observation.Scope _ = Objects.requireNonNull(span).openScope()) {
+                Observation question =
+                        Observation.start("executor.question", observations).contextualName("question");
+                try (Observation.Scope _ = question.openScope()) {
+                    return open.ask(item.question(), calls);
+                } finally {
+                    question.stop();
+                }
             }
-            return sandbox.ask(item.question(), calls);
         } catch (SandboxFaultException e) {
             close();
             return new SandboxResult.SandboxFault(String.valueOf(e.getMessage()), e.ownEnd());
         }
+    }
+
+    private HarnessSandbox open() throws InterruptedException {
+        // From the wait for a place to the container's end.
+        span = Observation.start("executor.sandbox", observations).contextualName("sandbox");
+        HarnessSandbox opened = sandboxes.open(request.id(), request.source(), request.limits());
+        sandbox = opened;
+        return opened;
     }
 
     private QuestionResult result(Item item, SandboxResult ended, ModelBroker.Attempt calls)
@@ -205,6 +227,10 @@ final class Lane implements AutoCloseable {
         if (sandbox != null) {
             sandbox.close();
             sandbox = null;
+        }
+        if (span != null) {
+            span.stop();
+            span = null;
         }
     }
 }

@@ -57,6 +57,9 @@ final class ContainerPool implements AutoCloseable {
         this.failures = Counter.builder("executor.pool.failures")
                 .description("Times that the engine failed to start a member")
                 .register(metrics);
+        Gauge.builder("executor.pool.size", settings, PoolSettings::size)
+                .description("Started containers that the pool keeps ready when nothing takes them")
+                .register(metrics);
         Gauge.builder("executor.pool.idle", this, ContainerPool::idle)
                 .description("Started containers that wait for a job")
                 .register(metrics);

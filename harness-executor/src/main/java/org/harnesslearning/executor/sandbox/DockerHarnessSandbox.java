@@ -12,6 +12,7 @@ import java.util.concurrent.TimeoutException;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -213,7 +214,7 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             }
             Broker.Request request =
                     new Broker.Request(call.messages(), call.maxTokens(), call.temperature(), call.stop());
-            Future<Broker.Answer> pending = calls.submit(() -> broker.call(request));
+            Future<Broker.Answer> pending = calls.submit(WorkContext.current().wrap(() -> broker.call(request)));
             try {
                 switch (pending.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)) {
                     case Broker.Answer.Reply(String text) ->

@@ -19,7 +19,7 @@ final class JobGate {
     private final Timer waits;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    private final ArrayDeque<Object> queue = new ArrayDeque<>();
+    private final ArrayDeque<Turn> queue = new ArrayDeque<>();
     private Admission.Load load = Admission.Load.NONE;
     private double meanJobS = FIRST_GUESS_S;
 
@@ -27,13 +27,44 @@ final class JobGate {
         this.admission = admission;
         this.waits = Timer.builder("executor.queue.wait")
                 .description("Time that jobs waited for their turn")
+                .serviceLevelObjectives(
+                        Duration.ofMillis(10),
+                        Duration.ofMillis(100),
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(15),
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(300))
                 .register(metrics);
         Gauge.builder("executor.queue.length", this, gate -> gate.load().queued())
                 .description("Jobs that wait for their turn")
                 .register(metrics);
+        Gauge.builder("executor.queue.age", this, JobGate::ageS)
+                .description("How long the first job of the queue has waited")
+                .baseUnit("seconds")
+                .register(metrics);
         Gauge.builder("executor.jobs.running", this, gate -> gate.load().running())
                 .description("Jobs that hold a container")
                 .register(metrics);
+    }
+
+    /** A job in the queue; two are never equal. */
+    private static final class Turn {
+        private final long since;
+
+        private Turn(long since) {
+            this.since = since;
+        }
+    }
+
+    private double ageS() {
+        lock.lock();
+        try {
+            Turn first = queue.peek();
+            return first == null ? 0 : (System.nanoTime() - first.since) / 1e9;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** A job's place; closing it more than once does nothing more. */
@@ -91,7 +122,7 @@ final class JobGate {
         long start = System.nanoTime();
         lock.lockInterruptibly();
         try {
-            Object turn = new Object();
+            Turn turn = new Turn(start);
             queue.add(turn);
             count();
             try {

@@ -2,6 +2,7 @@ package org.harnesslearning.executor.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micrometer.observation.ObservationRegistry;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.harnesslearning.contracts.execution.CheckRequest;
@@ -149,7 +150,7 @@ class HarnessCheckerTests {
     @ParameterizedTest
     @MethodSource("cases")
     void a_check_finds(Case expected) throws InterruptedException {
-        HarnessChecker checker = new HarnessChecker(docker.sandboxes());
+        HarnessChecker checker = new HarnessChecker(docker.sandboxes(), ObservationRegistry.NOOP);
         CheckResult result = checker.check(new CheckRequest(expected.source(), new Limits(3, 1, 128)));
         assertThat(result.code()).as(String.valueOf(result.message())).isEqualTo(expected.code());
         if (expected.code() == null) {

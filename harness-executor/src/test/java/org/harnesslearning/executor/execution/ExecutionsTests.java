@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
@@ -118,7 +119,8 @@ class ExecutionsTests {
                 runs,
                 new BrokerSettings(3, Duration.ofMillis(1), Duration.ofMillis(5), callTimeout, 8192),
                 Clock.systemUTC(),
-                UUID::randomUUID);
+                UUID::randomUUID,
+                new SimpleMeterRegistry());
         return new Executions(
                 sandboxes,
                 broker,
@@ -126,7 +128,8 @@ class ExecutionsTests {
                 runs,
                 Scorers.own(),
                 new ExecutionSettings(3, Duration.ofMillis(1), Duration.ofMinutes(2), 64),
-                new SimpleMeterRegistry());
+                new SimpleMeterRegistry(),
+                ObservationRegistry.NOOP);
     }
 
     private static String square(ChatRequest request) {
@@ -361,7 +364,8 @@ class ExecutionsTests {
                         assertThat(e.retryAfterSeconds()).isEqualTo(7);
                     });
         }
-        assertThatThrownBy(() -> new HarnessChecker(full).check(new CheckRequest(ASK, LIMITS)))
+        assertThatThrownBy(
+                        () -> new HarnessChecker(full, ObservationRegistry.NOOP).check(new CheckRequest(ASK, LIMITS)))
                 .isInstanceOfSatisfying(
                         PlatformException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.QUEUE_FULL));
     }

@@ -26,6 +26,7 @@ import org.harnesslearning.proposer.revision.Prompts;
 import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunPlan;
 import org.harnesslearning.proposer.run.RunServices;
+import org.harnesslearning.proposer.run.RunTraces;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.store.Ids;
 import org.harnesslearning.store.harness.HarnessStore;
@@ -49,14 +50,23 @@ public class Orders {
     private final ExecutorApi executor;
     private final Prompts prompts;
     private final Ids ids;
+    private final RunTraces traces;
 
-    Orders(OrderReader reader, RunDesk desk, RunServices services, ExecutorApi executor, Prompts prompts, Ids ids) {
+    Orders(
+            OrderReader reader,
+            RunDesk desk,
+            RunServices services,
+            ExecutorApi executor,
+            Prompts prompts,
+            Ids ids,
+            RunTraces traces) {
         this.reader = reader;
         this.desk = desk;
         this.services = services;
         this.executor = executor;
         this.prompts = prompts;
         this.ids = ids;
+        this.traces = traces;
     }
 
     /**
@@ -289,7 +299,8 @@ public class Orders {
                         .map(demonstration ->
                                 new RunPlan.Demonstrated(demonstration.name(), Hashes.harness(demonstration.result())))
                         .toList(),
-                order.report());
+                order.report(),
+                traces.origin());
         boolean recorded = order.solverModel().kind() == ModelInfo.Kind.RECORDED
                 || (proposer != null && proposer.kind() == ModelInfo.Kind.RECORDED);
         return new RunRow(

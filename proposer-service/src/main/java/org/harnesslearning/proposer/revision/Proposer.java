@@ -19,6 +19,7 @@ import org.harnesslearning.proposer.prompt.ProposerPrompt;
 import org.harnesslearning.proposer.run.Lanes;
 import org.harnesslearning.proposer.run.RunContext;
 import org.harnesslearning.proposer.run.RunEvents;
+import org.harnesslearning.proposer.run.RunMetrics;
 import org.harnesslearning.proposer.run.RunPlan;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunStop;
@@ -45,12 +46,14 @@ class Proposer {
     private final RunEvents events;
     private final ModelApi models;
     private final Prompts prompts;
+    private final RunMetrics metrics;
 
-    Proposer(RunServices services, RunEvents events, ModelApi models, Prompts prompts) {
+    Proposer(RunServices services, RunEvents events, ModelApi models, Prompts prompts, RunMetrics metrics) {
         this.services = services;
         this.events = events;
         this.models = models;
         this.prompts = prompts;
+        this.metrics = metrics;
     }
 
     /** One call: its number in the round and the candidates that it makes. */
@@ -212,7 +215,7 @@ class Proposer {
                 response.usage().promptTokens(),
                 response.usage().completionTokens(),
                 Duration.between(start, now).toMillis());
-        services.tx().executeWithoutResult(status -> {
+        Boolean committed = services.tx().execute(status -> {
             boolean first = services.calls()
                     .commit(
                             run.id(),
@@ -223,7 +226,7 @@ class Proposer {
                             usage,
                             now);
             if (!first) {
-                return;
+                return false;
             }
             for (int i = 0; i < group.candidates().size(); i++) {
                 ChatResponse.Choice choice = response.choices().get(i);
@@ -249,7 +252,11 @@ class Proposer {
                                 run.id(),
                                 (long) (attempts - 1) * group.candidates().size());
             }
+            return true;
         });
+        if (Boolean.TRUE.equals(committed)) {
+            metrics.proposed(Objects.requireNonNull(run.settings().proposer()).model(), usage);
+        }
         events.progress(run);
     }
 }

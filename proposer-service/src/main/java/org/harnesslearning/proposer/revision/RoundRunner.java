@@ -20,8 +20,10 @@ import org.harnesslearning.proposer.prompt.TokenCounter;
 import org.harnesslearning.proposer.run.Lanes;
 import org.harnesslearning.proposer.run.RunContext;
 import org.harnesslearning.proposer.run.RunEvents;
+import org.harnesslearning.proposer.run.RunMetrics;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunStop;
+import org.harnesslearning.proposer.run.RunTraces;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.store.run.CandidateOutcome;
 import org.harnesslearning.store.run.CandidateRow;
@@ -29,6 +31,8 @@ import org.harnesslearning.store.run.CandidateScore;
 import org.harnesslearning.store.run.EvaluationRow;
 import org.harnesslearning.store.run.RoundRow;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 
 /**
@@ -44,6 +48,8 @@ import org.springframework.stereotype.Component;
  */
 @Component
 public class RoundRunner {
+    private static final Logger LOG = LoggerFactory.getLogger(RoundRunner.class);
+
     private final RunServices services;
     private final RunEvents events;
     private final Evaluator evaluator;
@@ -51,6 +57,8 @@ public class RoundRunner {
     private final Judge judge;
     private final ModelApi models;
     private final Prompts prompts;
+    private final RunTraces traces;
+    private final RunMetrics metrics;
 
     RoundRunner(
             RunServices services,
@@ -59,7 +67,9 @@ public class RoundRunner {
             Proposer proposer,
             Judge judge,
             ModelApi models,
-            Prompts prompts) {
+            Prompts prompts,
+            RunTraces traces,
+            RunMetrics metrics) {
         this.services = services;
         this.events = events;
         this.evaluator = evaluator;
@@ -67,10 +77,16 @@ public class RoundRunner {
         this.judge = judge;
         this.models = models;
         this.prompts = prompts;
+        this.traces = traces;
+        this.metrics = metrics;
     }
 
     /** Runs a round to the outcomes of all its candidates. */
     public List<CandidateRow> run(RunContext run, int round, String parent) {
+        return traces.part("round", Integer.toString(round), () -> inTrace(run, round, parent));
+    }
+
+    private List<CandidateRow> inTrace(RunContext run, int round, String parent) {
         services.tx().executeWithoutResult(status -> {
             if (services.rounds().open(run.id(), round, parent)) {
                 events.append(
@@ -180,7 +196,7 @@ public class RoundRunner {
         if (evaluate) {
             Lanes.each(List.copyOf(open.values()), services.properties().candidateLanes(), same -> {
                 CandidateRow first = same.getFirst();
-                Judge.Verdict verdict = judge.judge(run, first);
+                Judge.Verdict verdict = traces.part("candidate", first.place(), () -> judge.judge(run, first));
                 verdicts.put(Objects.requireNonNull(first.harness()), verdict);
                 if (verdict instanceof Judge.Verdict.Final done) {
                     settle(run, first, done.outcome(), done.done());
@@ -317,7 +333,7 @@ public class RoundRunner {
             @Nullable String message,
             @Nullable String duplicateOf,
             @Nullable CandidateScore score) {
-        services.tx().executeWithoutResult(status -> {
+        Boolean finished = services.tx().execute(status -> {
             boolean first = services.candidates()
                     .finish(
                             run.id(),
@@ -334,7 +350,12 @@ public class RoundRunner {
                         "candidate.finished",
                         CandidateEvent.of(candidate, outcome, code, message, duplicateOf, score));
             }
+            return first;
         });
+        if (Boolean.TRUE.equals(finished)) {
+            metrics.candidate(outcome, code);
+            LOG.info("candidate {} {} {}", candidate.place(), outcome.json(), code == null ? "" : code);
+        }
         events.progress(run);
     }
 }

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.jspecify.annotations.Nullable;
 
 /** Does independent units of a run at once, within a bound. */
@@ -23,11 +24,12 @@ public final class Lanes {
             return;
         }
         RuntimeException failure = null;
+        WorkContext context = WorkContext.current();
         try (ExecutorService pool = Executors.newFixedThreadPool(
                 Math.min(lanes, units.size()), Thread.ofVirtual().factory())) {
             List<Future<?>> futures = new ArrayList<>();
             for (T unit : units) {
-                futures.add(pool.submit(() -> work.accept(unit)));
+                futures.add(pool.submit(context.wrap(() -> work.accept(unit))));
             }
             for (Future<?> future : futures) {
                 RuntimeException own = await(future, pool);

@@ -40,13 +40,23 @@ public final class RunJob {
 
     private final RunServices services;
     private final RunEvents events;
+    private final RunTraces traces;
+    private final RunMetrics metrics;
     private final DataSource dataSource;
     private final Map<RunKind, RunWork> works = new EnumMap<>(RunKind.class);
     private volatile boolean draining;
 
-    RunJob(RunServices services, RunEvents events, DataSource dataSource, List<RunWork> works) {
+    RunJob(
+            RunServices services,
+            RunEvents events,
+            RunTraces traces,
+            RunMetrics metrics,
+            DataSource dataSource,
+            List<RunWork> works) {
         this.services = services;
         this.events = events;
+        this.traces = traces;
+        this.metrics = metrics;
         this.dataSource = dataSource;
         works.forEach(work -> this.works.put(work.kind(), work));
     }
@@ -78,7 +88,7 @@ public final class RunJob {
                 throw new IllegalStateException("another worker still has " + id);
             }
             try {
-                begin(id).ifPresent(this::work);
+                begin(id).ifPresent(run -> traces.work(run, () -> work(run)));
             } finally {
                 lock(connection, "pg_advisory_unlock", id);
             }
@@ -127,7 +137,8 @@ public final class RunJob {
             LOG.info("{} stops: {} {}", run.id(), stop.reason(), stop.why());
             run.worked();
             switch (stop.reason()) {
-                case PAUSE, OUTAGE -> pause(run, stop.why());
+                case PAUSE -> pause(run, stop.why());
+                case OUTAGE -> pause(run, stop.why()).ifPresent(metrics::outage);
                 case CANCEL -> {
                     work.cancelled(run, "cancelled");
                     end(run, RunState.CANCELLED, new RunWork.Ending("cancelled", null, null));
@@ -142,40 +153,36 @@ public final class RunJob {
         }
     }
 
-    private void pause(RunContext run, String why) {
-        services.tx().executeWithoutResult(status -> {
-            if (services.runs().lock(run.id()).isPresent()) {
-                events.state(run.id(), RunState.PAUSED, why);
-            }
+    private Optional<RunRow> pause(RunContext run, String why) {
+        Optional<RunRow> paused = services.tx().execute(status -> {
+            Optional<RunRow> row = services.runs().lock(run.id());
+            row.ifPresent(found -> events.state(run.id(), RunState.PAUSED, why));
+            return row;
         });
+        paused.ifPresent(row -> metrics.ended(row, RunState.PAUSED));
+        return paused;
     }
 
     private void end(RunContext run, RunState state, RunWork.Ending ending) {
-        services.tx()
-                .executeWithoutResult(status -> services.runs()
-                        .lock(run.id())
-                        .filter(row -> !row.state().terminal())
-                        .ifPresent(row -> {
-                            long lost = services.budgets().usage(run.id()).repeated();
-                            services.runs().repeated(run.id(), lost);
-                            services.runs()
-                                    .finish(
-                                            run.id(),
-                                            state,
-                                            ending.stopReason(),
-                                            null,
-                                            ending.result(),
-                                            ending.lineageHash());
-                            services.runs().progress(run.id(), row.doneCalls(), row.doneCalls());
-                            events.append(
-                                    run.id(),
-                                    RunEvents.FINISHED,
-                                    Map.of("state", state, "stop_reason", ending.stopReason()));
-                        }));
+        Optional<RunRow> ended = services.tx().execute(status -> {
+            Optional<RunRow> open =
+                    services.runs().lock(run.id()).filter(row -> !row.state().terminal());
+            open.ifPresent(row -> {
+                long lost = services.budgets().usage(run.id()).repeated();
+                services.runs().repeated(run.id(), lost);
+                services.runs()
+                        .finish(run.id(), state, ending.stopReason(), null, ending.result(), ending.lineageHash());
+                services.runs().progress(run.id(), row.doneCalls(), row.doneCalls());
+                events.append(run.id(), RunEvents.FINISHED, Map.of("state", state, "stop_reason", ending.stopReason()));
+            });
+            return open;
+        });
+        ended.ifPresent(row -> metrics.ended(row, state));
     }
 
     private void fail(RunRow row, String reason, String message) {
         services.runs().finish(row.id(), RunState.FAILED, reason, message, null, null);
+        metrics.ended(row, RunState.FAILED);
         events.append(
                 row.id(),
                 RunEvents.FINISHED,

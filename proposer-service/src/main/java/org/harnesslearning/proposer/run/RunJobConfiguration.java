@@ -10,8 +10,14 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class RunJobConfiguration {
     @Bean
-    RunJob runJob(RunServices services, RunEvents events, DataSource dataSource, List<RunWork> works) {
-        return new RunJob(services, events, dataSource, works);
+    RunJob runJob(
+            RunServices services,
+            RunEvents events,
+            RunTraces traces,
+            RunMetrics metrics,
+            DataSource dataSource,
+            List<RunWork> works) {
+        return new RunJob(services, events, traces, metrics, dataSource, works);
     }
 
     @Bean

@@ -2,6 +2,7 @@ package org.harnesslearning.proposer.run;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
+import java.util.Map;
 import org.harnesslearning.contracts.execution.QuestionResult;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.contracts.task.ScorerRef;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param solverHash hash of model and decoding
  * @param demonstrations earlier turns in rotation order; empty for none
  * @param report structured report given with a revision request; null where the run makes its own
+ * @param origin the request that ordered the run; null in rows of earlier versions
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record RunPlan(
@@ -27,13 +29,25 @@ public record RunPlan(
         ModelInfo solver,
         String solverHash,
         List<Demonstrated> demonstrations,
-        @Nullable List<QuestionResult> report) {
+        @Nullable List<QuestionResult> report,
+        @Nullable Origin origin) {
     /**
      * A demonstration.
      *
      * @param harness hash of the harness that it ends with
      */
     public record Demonstrated(String name, String harness) {}
+
+    /**
+     * Where a run comes from.
+     *
+     * @param trace headers of the trace (W3C {@code traceparent}); empty where requests are not traced
+     */
+    public record Origin(@Nullable String requestId, Map<String, String> trace) {
+        public Origin {
+            trace = Map.copyOf(trace);
+        }
+    }
 
     public RunPlan {
         demonstrations = List.copyOf(demonstrations);
