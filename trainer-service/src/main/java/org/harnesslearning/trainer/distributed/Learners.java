@@ -1,0 +1,11 @@
+package org.harnesslearning.trainer.distributed;
+
+/** Opens learners: in this process alone, or over all ranks. */
+public interface Learners {
+    /**
+     * Opens the model on all ranks; they check that they have the same base, settings and code.
+     *
+     * @throws DistributedException when a rank does not join in time or differs
+     */
+    Learner open(LearnerSettings settings);
+}
