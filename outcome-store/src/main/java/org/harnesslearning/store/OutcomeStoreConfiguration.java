@@ -11,6 +11,8 @@ import org.harnesslearning.store.run.RoundStore;
 import org.harnesslearning.store.run.RunJobs;
 import org.harnesslearning.store.run.RunLimits;
 import org.harnesslearning.store.run.RunStore;
+import org.harnesslearning.store.sample.CorpusStore;
+import org.harnesslearning.store.sample.GroupStore;
 import org.harnesslearning.store.task.TaskStore;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -72,5 +74,15 @@ public class OutcomeStoreConfiguration {
     @Bean
     ApiKeyStore apiKeyStore(JdbcClient jdbc) {
         return new ApiKeyStore(jdbc);
+    }
+
+    @Bean
+    CorpusStore corpusStore(JdbcClient jdbc, Clock clock) {
+        return new CorpusStore(jdbc, clock);
+    }
+
+    @Bean
+    GroupStore groupStore(JdbcClient jdbc, Clock clock) {
+        return new GroupStore(jdbc, clock);
     }
 }

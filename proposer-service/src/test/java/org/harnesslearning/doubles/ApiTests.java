@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -215,6 +216,43 @@ class ApiTests {
         assertThat(edits.at("/candidates/0/score").isNull()).isTrue();
         assertThat(platform.api.get("/revisions/" + edits.get("id").asString()).status())
                 .isEqualTo(200);
+    }
+
+    @Test
+    void the_prompt_of_a_stored_round_is_shown_to_services_without_its_demonstration() {
+        String model = platform.model(Map.of("1/0", Platform.edit("level: 0.0", "level: 0.5")));
+        Map<String, Object> request = platform.request(
+                model,
+                Map.of(
+                        "candidates",
+                        1,
+                        "proposer",
+                        Map.of("model", model, "demonstrations", "default", "max_tokens", 64)));
+        request.remove("rounds");
+        String id = platform.api
+                .post("/revise", Platform.body(request))
+                .json()
+                .get("id")
+                .asString();
+        JsonNode asked = Json.mapper()
+                .readTree(platform.jdbc
+                        .sql("select messages from proposer_call where run_id = ?")
+                        .param(id)
+                        .query(String.class)
+                        .single());
+
+        Api.Answer answer = platform.api.get("/revisions/" + id + "/rounds/1/prompt");
+
+        assertThat(answer.status()).as(answer.body()).isEqualTo(200);
+        JsonNode messages = answer.json().get("messages");
+        assertThat(asked.size()).as("with a demonstration").isEqualTo(4);
+        assertThat(messages.size()).isEqualTo(2);
+        assertThat(messages.get(0)).as("the system text").isEqualTo(asked.get(0));
+        assertThat(messages.get(1)).as("task, harness and report").isEqualTo(asked.get(3));
+        assertThat(answer.json().get("continued").asBoolean()).isFalse();
+        assertThat(answer.json().get("prompt_version").asString()).isEqualTo("proposer-v1");
+        assertThat(platform.api.get("/revisions/" + id + "/rounds/2/prompt").status())
+                .isEqualTo(404);
     }
 
     @Test
