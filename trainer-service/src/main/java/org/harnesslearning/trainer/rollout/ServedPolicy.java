@@ -1,0 +1,60 @@
+package org.harnesslearning.trainer.rollout;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.harnesslearning.trainer.decoder.LoraFiles;
+import org.harnesslearning.trainer.registry.ModelRegistry;
+import org.harnesslearning.trainer.registry.ModelVersion;
+import org.harnesslearning.trainer.run.TrainingContext;
+import org.jspecify.annotations.Nullable;
+
+/** The policy of a run at the solver, each version under a name of its own, so that no group mixes versions. */
+public final class ServedPolicy implements AutoCloseable {
+    private final ModelRegistry registry;
+    private final TrainingContext context;
+    private final int keep;
+    private final Deque<String> names = new ArrayDeque<>();
+
+    /** @param keep versions that stay served beside the newest one, for groups still under way */
+    public ServedPolicy(ModelRegistry registry, TrainingContext context, int keep) {
+        this.registry = registry;
+        this.context = context;
+        this.keep = keep;
+    }
+
+    /**
+     * A version that can be asked.
+     *
+     * @param version in the model registry
+     * @param step optimiser steps behind it
+     */
+    public record Policy(String model, String version, long step) {}
+
+    /** Publishes an adapter and has it served. */
+    public Policy publish(LoraFiles adapter, String baseHash, @Nullable String parent, long step) {
+        ModelVersion version = registry.publish(
+                adapter, context.baseModel(), baseHash, context.kind().json(), parent, context.run(), step);
+        String name = name(step);
+        registry.serve(version.id(), name);
+        if (!names.contains(name)) {
+            names.addLast(name);
+        }
+        while (names.size() > keep + 1) {
+            registry.withdraw(names.removeFirst());
+        }
+        return new Policy(name, version.id(), step);
+    }
+
+    /** Name of the policy after so many steps. */
+    private String name(long step) {
+        return context.run() + "-policy-" + step;
+    }
+
+    /** Withdraws all versions. */
+    @Override
+    public void close() {
+        while (!names.isEmpty()) {
+            registry.withdraw(names.removeFirst());
+        }
+    }
+}
