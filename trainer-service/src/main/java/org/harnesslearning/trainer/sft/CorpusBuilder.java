@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -98,7 +99,7 @@ final class CorpusBuilder {
                 begin(open.get(begun++), collector);
             }
             if (next >= begun) {
-                context.desk().event("corpus.cut", "the budget of the run is used up");
+                context.desk().event("corpus.cut", Map.of("states_left", open.size() - next));
                 return;
             }
             long unit = open.get(next);

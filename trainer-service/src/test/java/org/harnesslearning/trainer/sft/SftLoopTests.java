@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.harnesslearning.contracts.error.ErrorType;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
@@ -23,6 +24,7 @@ import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.trainer.rollout.LearningPlatform;
 import org.harnesslearning.trainer.rollout.ProposerDouble.Reply;
 import org.harnesslearning.trainer.run.StepReport;
+import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingKind;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -230,6 +232,44 @@ class SftLoopTests {
                 .hasMessageContaining("no edit")
                 .hasMessageContaining("infra_failure=16");
         empty.work().close();
+    }
+
+    @Test
+    void a_used_up_budget_ends_the_gathering_and_what_there_is_is_trained_on() {
+        LearningPlatform.Opened opened =
+                platform.open(TrainingKind.SFT, FAMILIES, """
+                {"teachers": [{"model": "big"}], "states": 20, "candidates": 4, "groups_in_flight": 1, "held_out_share": 0}""", new TrainingContext.Budget(100, 3600, 1, 1_000_000));
+
+        assertThat(opened.work().step()).isPresent();
+        opened.work().close();
+
+        assertThat(platform.proposer.revised)
+                .as("those begun before any call was counted")
+                .hasSize(2);
+        assertThat(platform.corpus.all(opened.run())).hasSize(8);
+        assertThat(opened.desk().events).contains(Map.entry("corpus.cut", Map.of("states_left", 18)));
+    }
+
+    @Test
+    void failing_teachers_stop_the_run_with_a_reason_and_are_asked_again_afterwards() {
+        platform.proposer.pausedFamily = "maze";
+        LearningPlatform.Opened opened = platform.open(TrainingKind.SFT, List.of("maze"), """
+                {"teachers": [{"model": "big"}], "states": 3, "candidates": 4, "failures_in_row": 2, "held_out_share": 0}""");
+
+        assertThatThrownBy(() -> opened.work().step())
+                .isInstanceOfSatisfying(
+                        PlatformException.class,
+                        failure -> assertThat(failure.code().type()).isEqualTo(ErrorType.RESOURCES))
+                .hasMessageContaining("outage");
+        opened.work().close();
+        platform.proposer.pausedFamily = "";
+        LearningPlatform.Opened again = platform.again(opened);
+
+        assertThat(again.work().step().orElseThrow().counts())
+                .as("three states of one family and harness, with two edits that are alike")
+                .containsEntry("corpus_accepted", 2L)
+                .containsEntry("corpus_duplicate", 4L);
+        again.work().close();
     }
 
     @Test
