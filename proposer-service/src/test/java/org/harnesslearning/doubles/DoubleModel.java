@@ -18,6 +18,7 @@ import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.contracts.model.ModelList;
 import org.harnesslearning.contracts.model.TokenizeRequest;
 import org.harnesslearning.contracts.model.TokenizeResponse;
+import org.jspecify.annotations.Nullable;
 import org.springframework.web.bind.annotation.RestController;
 
 /** A model endpoint whose models reply from scripts by place ("round/candidate"), one script a model name. */
@@ -28,6 +29,9 @@ public class DoubleModel implements ModelApi {
     final Queue<String> asked = new ConcurrentLinkedQueue<>();
     /** Requests in order. */
     final Queue<ChatRequest> requests = new ConcurrentLinkedQueue<>();
+
+    /** Names of the model registry, with the version that each stands for. */
+    private final Map<String, String> names = new ConcurrentHashMap<>();
 
     private volatile String gate = "";
     private volatile CountDownLatch reached = new CountDownLatch(1);
@@ -44,6 +48,11 @@ public class DoubleModel implements ModelApi {
     /** Adds a model. */
     void add(String model, ModelInfo.Kind kind, Map<String, String> replies) {
         scripts.put(model, new Script(kind, replies));
+    }
+
+    /** Has a name of the model registry stand for a version, whose replies are those of {@code name@version}. */
+    void serve(String name, String version) {
+        names.put(name, version);
     }
 
     /** Holds the call that has this place. */
@@ -72,9 +81,27 @@ public class DoubleModel implements ModelApi {
     @Override
     public synchronized ModelList models() {
         List<ModelInfo> models = new ArrayList<>();
-        scripts.forEach((name, script) -> models.add(new ModelInfo(
-                name, "model", 0, "tests", script.kind(), Hashes.json(Map.of("model", name)), null, null, 8192)));
+        scripts.forEach((name, script) -> {
+            if (!name.contains("@")) {
+                models.add(info(name, script.kind(), null));
+            }
+        });
+        names.forEach((name, version) -> models.add(info(name, ModelInfo.Kind.LOCAL, version)));
         return new ModelList("list", models);
+    }
+
+    private static ModelInfo info(String name, ModelInfo.Kind kind, @Nullable String version) {
+        String identity = Hashes.json(Map.of("model", version == null ? name : version));
+        String parent = version == null ? null : "solver";
+        return new ModelInfo(name, "model", 0, "tests", kind, identity, null, null, 8192, parent, version);
+    }
+
+    @Override
+    public ModelInfo model(String name) {
+        if (!scripts.containsKey(name)) {
+            throw new PlatformException(ErrorCode.UNKNOWN_MODEL, "no model " + name);
+        }
+        return info(name, ModelInfo.Kind.LOCAL, name.substring(name.indexOf('@') + 1));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.harnesslearning.contracts.model;
 
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.annotation.HttpExchange;
@@ -19,6 +20,14 @@ public interface ModelApi {
     /** All models by name. */
     @GetExchange("/v1/models")
     ModelList models();
+
+    /**
+     * A model by name; one of the model registry is loaded for it.
+     *
+     * @throws org.harnesslearning.contracts.error.PlatformException UNKNOWN_MODEL, and what loading may fail with
+     */
+    @GetExchange("/v1/models/{name}")
+    ModelInfo model(@PathVariable("name") String name);
 
     /** Token ids of a text; local models only. */
     @PostExchange("/tokenize")

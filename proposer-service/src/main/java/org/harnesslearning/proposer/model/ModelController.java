@@ -28,6 +28,8 @@ class ModelController {
      * @param kind where its replies come from, and so where it runs
      * @param version hash of all that changes its replies but the decoding settings
      * @param roles what it may be
+     * @param base names of the model registry and loaded adapters only: the model that is adapted
+     * @param adapter names of the model registry only: the version that serves now; {@code base} where it is the base model
      * @param standard whether requests that name no model get this one
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -39,12 +41,17 @@ class ModelController {
             @JsonProperty("default") boolean standard,
             @Nullable String weightsHash,
             @Nullable String numberType,
-            @Nullable Integer maxModelLen) {}
+            @Nullable Integer maxModelLen,
+            @Nullable String base,
+            @Nullable String adapter) {}
 
     @GetMapping("/models")
     Map<String, Object> models() {
         List<Model> data = new ArrayList<>();
         for (ModelInfo info : catalog.all()) {
+            if (info.id().startsWith("sha256:")) {
+                continue; // a loaded version of the registry, shown by the names that stand for it
+            }
             data.add(new Model(
                     info.id(),
                     info.kind(),
@@ -53,7 +60,9 @@ class ModelController {
                     info.id().equals(properties.defaultModel()),
                     info.weightsHash(),
                     info.numberType(),
-                    info.maxModelLen()));
+                    info.maxModelLen(),
+                    info.parent(),
+                    info.version()));
         }
         return Map.of("data", data);
     }

@@ -87,8 +87,7 @@ class OrderReader {
         RunSettings.Selection selection = adapt
                 ? fields.choice("selection", RunSettings.Selection.class, RunSettings.Selection.KEEP_INCUMBENT)
                 : null;
-        Map<String, ModelInfo> known = models.all().stream()
-                .collect(Collectors.toMap(ModelInfo::id, model -> model, (first, second) -> first));
+        Map<String, ModelInfo> known = models.byName();
         RunSettings.Proposer proposer = propose ? proposer(fields, known) : null;
         SolverSettings solver = solver(fields, known);
         Limits limits = limits(fields);
@@ -263,9 +262,8 @@ class OrderReader {
     private RunSettings.Proposer proposer(Fields fields, Map<String, ModelInfo> known) {
         Fields proposer = fields.object("proposer");
         if (proposer == null) {
-            requireModel(fields, "proposer", properties.defaultModel(), known);
             return new RunSettings.Proposer(
-                    properties.defaultModel(),
+                    required(fields, "proposer", properties.defaultModel(), known),
                     0.8,
                     0.95,
                     1024,
@@ -304,8 +302,7 @@ class OrderReader {
     private SolverSettings solver(Fields fields, Map<String, ModelInfo> known) {
         Fields solver = fields.object("solver");
         if (solver == null) {
-            requireModel(fields, "solver", properties.defaultModel(), known);
-            return SolverSettings.greedy(properties.defaultModel());
+            return SolverSettings.greedy(required(fields, "solver", properties.defaultModel(), known));
         }
         SolverSettings settings =
                 new SolverSettings(model(solver, known), solver.number("temperature", 0, 0, 2), topP(solver, 1), (int)
@@ -325,19 +322,22 @@ class OrderReader {
 
     private String model(Fields fields, Map<String, ModelInfo> known) {
         String given = fields.text("model", 200);
-        String model = given == null ? properties.defaultModel() : given;
-        requireModel(fields, "model", model, known);
-        return model;
+        return required(fields, "model", given == null ? properties.defaultModel() : given, known);
     }
 
-    private static void requireModel(Fields fields, String field, String model, Map<String, ModelInfo> known) {
-        if (!known.containsKey(model)) {
+    /** The name under which the run asks: pinned to the version that serves now, so that a promotion changes no run. */
+    private String required(Fields fields, String field, String model, Map<String, ModelInfo> known) {
+        ModelInfo info = models.pinned(model, known).orElse(null);
+        if (info == null) {
             fields.fault(
                     field,
                     ErrorCode.UNKNOWN_MODEL,
                     "names no model: " + model + "; known are "
                             + known.keySet().stream().sorted().collect(Collectors.joining(", ")));
+            return model;
         }
+        known.put(info.id(), info);
+        return info.id();
     }
 
     private static Limits limits(Fields fields) {
@@ -379,6 +379,7 @@ class OrderReader {
         gate.end();
         if (maxCost != null) {
             List.of(proposer == null ? solver.model() : proposer.model(), solver.model()).stream()
+                    .map(ModelInfo::unpinned)
                     .filter(model -> !properties.prices().containsKey(model))
                     .findFirst()
                     .ifPresent(model -> gate.fault("max_cost", "needs a configured price of the model " + model));

@@ -2,6 +2,7 @@ package org.harnesslearning.proposer.run;
 
 import java.util.Map;
 import org.harnesslearning.contracts.execution.Usage;
+import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +19,8 @@ public class RunCost {
 
     /** Cost so far; null when a model of the run has no price. */
     public @Nullable Double of(String run, RunSettings settings, Map<String, ProposerProperties.Price> prices) {
-        ProposerProperties.Price solver = prices.get(settings.solver().model());
+        ProposerProperties.Price solver =
+                prices.get(ModelInfo.unpinned(settings.solver().model()));
         if (solver == null) {
             return null;
         }
@@ -26,7 +28,8 @@ public class RunCost {
         if (settings.proposer() == null) {
             return cost;
         }
-        ProposerProperties.Price proposer = prices.get(settings.proposer().model());
+        ProposerProperties.Price proposer =
+                prices.get(ModelInfo.unpinned(settings.proposer().model()));
         return proposer == null ? null : cost + price(proposer, services.calls().usage(run));
     }
 

@@ -2,9 +2,8 @@ package org.harnesslearning.proposer.run;
 
 import java.time.Duration;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.harnesslearning.contracts.access.Caller;
+import org.harnesslearning.contracts.request.Preconditions;
 import org.harnesslearning.store.run.RunRow;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
@@ -13,8 +12,6 @@ import org.springframework.http.ResponseEntity;
 
 /** What the three kinds of runs have in common over HTTP. */
 public final class RunHttp {
-    private static final Pattern WAIT = Pattern.compile("(?:^|[,;\\s])wait\\s*=\\s*\"?(\\d{1,6})\"?(?:$|[,;\\s])");
-
     private RunHttp() {}
 
     /**
@@ -24,15 +21,7 @@ public final class RunHttp {
      * @param most longest wait
      */
     public static Duration wait(@Nullable String prefer, Duration otherwise, Duration most) {
-        if (prefer == null) {
-            return otherwise;
-        }
-        Matcher matcher = WAIT.matcher(prefer);
-        if (!matcher.find()) {
-            return otherwise;
-        }
-        Duration asked = Duration.ofSeconds(Long.parseLong(matcher.group(1)));
-        return asked.compareTo(most) > 0 ? most : asked;
+        return Preconditions.wait(prefer, otherwise, most);
     }
 
     /** Entity tag of a run as a caller sees it. */
@@ -53,21 +42,11 @@ public final class RunHttp {
     public static ResponseEntity<Object> read(
             RunRow run, Caller caller, @Nullable String ifNoneMatch, Supplier<Object> resource) {
         String tag = tag(run, caller);
-        if (ifNoneMatch != null && (ifNoneMatch.strip().equals("*") || has(ifNoneMatch, tag))) {
+        if (Preconditions.unchanged(ifNoneMatch, tag)) {
             return ResponseEntity.status(HttpStatus.NOT_MODIFIED)
                     .header(HttpHeaders.ETAG, tag)
                     .build();
         }
         return ResponseEntity.ok().header(HttpHeaders.ETAG, tag).body(resource.get());
-    }
-
-    private static boolean has(String ifNoneMatch, String tag) {
-        for (String given : ifNoneMatch.split(",")) {
-            String plain = given.strip();
-            if ((plain.startsWith("W/") ? plain.substring(2) : plain).equals(tag)) {
-                return true;
-            }
-        }
-        return false;
     }
 }
