@@ -39,6 +39,7 @@ class ModelConfigurationTest {
                                 true,
                                 null,
                                 new ModelSettings.AdapterSettings(null, 0, 64),
+                                new ModelSettings.RegistrySettings(null, null, null),
                                 List.of(),
                                 new ModelSettings.EngineSettings(
                                         8, 4096, 256, 0, true, DeviceKind.CPU, 0, NumberType.AUTO, 0),
@@ -56,6 +57,9 @@ class ModelConfigurationTest {
                         "solver.adapters.folder=" + folder,
                         "solver.adapters.max-resident=2",
                         "solver.adapters.max-rank=16",
+                        "solver.registry.url=jdbc:postgresql://db/harness",
+                        "solver.registry.username=reader",
+                        "solver.registry.password=pw",
                         "solver.defaults.slots=3",
                         "solver.defaults.max-sequence=99",
                         "solver.defaults.max-queue=7",
@@ -89,12 +93,13 @@ class ModelConfigurationTest {
                                     false,
                                     folder,
                                     new ModelSettings.AdapterSettings(folder, 2, 16),
+                                    new ModelSettings.RegistrySettings("jdbc:postgresql://db/harness", "reader", "pw"),
                                     List.of("a"),
                                     new ModelSettings.EngineSettings(
                                             3, 99, 7, 1, false, DeviceKind.CPU, 0, NumberType.AUTO, 0),
                                     Duration.ofSeconds(5),
                                     Duration.ofSeconds(6)));
-                    assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,");
+                    assertThat(context.getBean(ModelSettings.class).toString()).doesNotContain("api-key", "=k,", "pw");
                     assertThat(context.getBean(ModelRegistry.class)
                                     .get("far")
                                     .info()

@@ -167,7 +167,7 @@ public class TrainingRunStore {
                 .update();
     }
 
-    /** Ends a run. */
+    /** Ends a run; the names of models that belong to it are withdrawn. */
     public void finish(
             String id, RunState state, String stopReason, @Nullable String message, @Nullable Object result) {
         jdbc.sql("""
@@ -181,6 +181,13 @@ public class TrainingRunStore {
                         Columns.json(result),
                         Columns.time(clock.instant()),
                         id))
+                .update();
+        withdrawNames(id);
+    }
+
+    private void withdrawNames(String id) {
+        jdbc.sql("delete from model_alias where not promoted and starts_with(name, ?)")
+                .param(id + "-")
                 .update();
     }
 
@@ -251,6 +258,7 @@ public class TrainingRunStore {
     /** Deletes a run and all that belongs to it; its versions stay in the registry. */
     public void delete(String id) {
         jdbc.sql("delete from training_run where id = ?").param(id).update();
+        withdrawNames(id);
     }
 
     /** Appends an event; ids count up without gaps. */

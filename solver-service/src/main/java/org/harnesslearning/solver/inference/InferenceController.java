@@ -143,12 +143,13 @@ class InferenceController {
                 LOG.warn("model {} is left out of the list: {}", backend.name(), e.getMessage());
             }
         }
+        data.addAll(registry.named());
         return new ModelList("list", data);
     }
 
     @GetMapping("/v1/models/{*name}")
     ModelInfo model(@PathVariable String name) {
-        return registry.get(name.substring(1)).info(); // a path, since names may hold slashes
+        return registry.info(name.substring(1)); // a path, since names may hold slashes
     }
 
     /**

@@ -73,6 +73,11 @@ public interface ModelBackend {
         throw unsupported("take adapters");
     }
 
+    /** What the list would say of this model with an adapter, loaded or not. */
+    default ModelInfo infoWith(String adapterName, String adapterHash) {
+        throw unsupported("take adapters");
+    }
+
     /** Of a model that an adapter makes: the calls that wait or run with it. */
     default int adapterRequests() {
         return 0;

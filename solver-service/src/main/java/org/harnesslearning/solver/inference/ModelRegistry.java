@@ -9,6 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,8 @@ public final class ModelRegistry {
 
     private Consumer<List<ModelBackend>> watcher = loaded -> {}; // guarded by lock
 
+    private volatile ModelFinder finder = ModelFinder.NONE;
+
     /** Replaced on each change. */
     private volatile Map<String, ModelBackend> adapters = Map.of();
 
@@ -27,17 +30,49 @@ public final class ModelRegistry {
         this.backends = new LinkedHashMap<>(backends);
     }
 
+    /** Has names that are neither configured nor loaded looked up. */
+    public void findBy(ModelFinder newFinder) {
+        finder = newFinder;
+    }
+
     /**
-     * The back-end of a name.
+     * The back-end of a name; one of the model registry is loaded if needed.
      *
      * @throws PlatformException with {@code UNKNOWN_MODEL}
      */
     public ModelBackend get(String name) {
+        return find(name).backend();
+    }
+
+    /**
+     * What the list says of a name.
+     *
+     * @throws PlatformException as {@link #get}
+     */
+    public ModelInfo info(String name) {
+        return find(name).info();
+    }
+
+    /** The configured or loaded back-end of a name, null for none; nothing is looked up. */
+    public @Nullable ModelBackend present(String name) {
         ModelBackend backend = backends.get(name);
-        if (backend == null) {
-            backend = adapters.get(name);
+        return backend == null ? adapters.get(name) : backend;
+    }
+
+    /** Names that can be looked up, as they stand in the list of models. */
+    public List<ModelInfo> named() {
+        return finder.names().stream()
+                .filter(info -> present(info.id()) == null)
+                .toList();
+    }
+
+    private ModelFinder.Found find(String name) {
+        ModelBackend backend = present(name);
+        if (backend != null) {
+            return new ModelFinder.Found(backend, backend.info());
         }
-        if (backend == null) {
+        ModelFinder.Found found = finder.find(name).orElse(null);
+        if (found == null) {
             List<String> known = new ArrayList<>(backends.keySet());
             known.addAll(adapters.keySet());
             throw PlatformException.field(
@@ -45,7 +80,7 @@ public final class ModelRegistry {
                     "/model",
                     "No model '%s'; known: %s".formatted(name, String.join(", ", known)));
         }
-        return backend;
+        return found;
     }
 
     /** The configured back-ends in order of definition, then those of adapters in order of loading. */

@@ -21,6 +21,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param discover whether every catalogue model in the cache is served under its short name too, loaded on first use
  * @param cache model cache; default: the user's
  * @param adapters LoRA adapters of local models
+ * @param registry where versions of adapters are stored
  * @param preload names loaded before the service says that it is ready
  * @param defaults engine settings of local models
  * @param stallTimeout time that one turn of an engine, of at most two model steps, may take; after it the service is not
@@ -33,6 +34,7 @@ public record ModelSettings(
         @DefaultValue("true") boolean discover,
         @Nullable Path cache,
         @DefaultValue AdapterSettings adapters,
+        @DefaultValue RegistrySettings registry,
         @DefaultValue List<String> preload,
         @DefaultValue EngineSettings defaults,
         @DefaultValue("120s") Duration stallTimeout,
@@ -122,6 +124,22 @@ public record ModelSettings(
             @Nullable Path folder,
             @DefaultValue("0") int maxResident,
             @DefaultValue("64") int maxRank) {}
+
+    /**
+     * The model registry in the platform's database.
+     *
+     * @param url JDBC URL; without it this server knows no names and versions of the registry
+     */
+    public record RegistrySettings(
+            @Nullable String url,
+            @Nullable String username,
+            @Nullable String password) {
+        /** Without the password, which must not reach a log. */
+        @Override
+        public String toString() {
+            return "RegistrySettings[" + url + ", " + username + "]";
+        }
+    }
 
     /**
      * Engine settings; see {@link org.harnesslearning.llm.EngineOptions}.

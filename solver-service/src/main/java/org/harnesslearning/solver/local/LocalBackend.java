@@ -86,12 +86,21 @@ public final class LocalBackend implements ModelBackend {
 
     @Override
     public ModelInfo info() {
+        return adapted == null ? info(name, null, null) : info(name, adapted.hash(), adapted.parent());
+    }
+
+    @Override
+    public ModelInfo infoWith(String adapterName, String adapterHash) {
+        return info(adapterName, adapterHash, name);
+    }
+
+    private ModelInfo info(String id, @Nullable String adapter, @Nullable String parent) {
         LocalCheckpoint.Facts facts = checkpoint.facts();
-        String weights = adapted == null ? facts.weightsHash() : facts.weightsHash() + "+" + adapted.hash();
+        String weights = adapter == null ? facts.weightsHash() : facts.weightsHash() + "+" + adapter;
         String identity =
                 Hashes.json(Map.of("kind", "local", "weights_hash", weights, "number_type", facts.numberType()));
         return new ModelInfo(
-                name,
+                id,
                 "model",
                 0,
                 "local",
@@ -100,7 +109,7 @@ public final class LocalBackend implements ModelBackend {
                 weights,
                 facts.numberType(),
                 checkpoint.maxSequence(),
-                adapted == null ? null : adapted.parent());
+                parent);
     }
 
     @Override

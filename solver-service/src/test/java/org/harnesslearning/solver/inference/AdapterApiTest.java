@@ -63,7 +63,7 @@ class AdapterApiTest {
     }
 
     /** An adapter of the value projections with random weights large enough to change every reply. */
-    private static void adapter(Path directory, int rank, int outputs, long seed) throws IOException {
+    static void adapter(Path directory, int rank, int outputs, long seed) throws IOException {
         Files.createDirectories(directory);
         Files.writeString(
                 directory.resolve("adapter_config.json"),
