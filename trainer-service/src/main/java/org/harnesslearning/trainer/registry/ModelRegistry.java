@@ -29,6 +29,13 @@ public interface ModelRegistry {
      */
     void serve(String version, String name);
 
+    /**
+     * A version's adapter.
+     *
+     * @throws PlatformException NOT_FOUND for no such version
+     */
+    LoraFiles files(String version);
+
     /** Ends what {@link #serve} began; unknown names are fine. */
     void withdraw(String name);
 }

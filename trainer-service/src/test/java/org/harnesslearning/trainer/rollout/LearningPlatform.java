@@ -73,6 +73,7 @@ public final class LearningPlatform implements AutoCloseable {
             names.add(name);
         }
 
+        @Override
         public LoraFiles files(String version) {
             return versions.get(version);
         }
