@@ -37,6 +37,7 @@ class GatewayTest {
     private static final String SECRET = "installation-secret";
 
     private static UpstreamDouble upstream;
+    private static UpstreamDouble trainer;
     private static ConfigurableApplicationContext gateway;
     private static URI base;
     private static String runKey;
@@ -47,7 +48,11 @@ class GatewayTest {
     @BeforeAll
     static void start() throws Exception {
         upstream = new UpstreamDouble();
-        gateway = start("--platform.proposer-url=" + upstream.url(), "--gateway.rate.burst=5000");
+        trainer = new UpstreamDouble();
+        gateway = start(
+                "--platform.proposer-url=" + upstream.url(),
+                "--platform.trainer-url=" + trainer.url(),
+                "--gateway.rate.burst=5000");
         base = base(gateway);
         runKey = newKey("operator", "run");
         readKey = newKey("viewer", "read");
@@ -74,6 +79,7 @@ class GatewayTest {
     static void stop() {
         gateway.close();
         upstream.close();
+        trainer.close();
     }
 
     @BeforeEach
@@ -110,6 +116,42 @@ class GatewayTest {
         assertThat(answer.headers().allValues("X-Request-Id"))
                 .containsExactly(body.get("request_id").stringValue());
         return body;
+    }
+
+    @Test
+    void training_runs_versions_and_promotions_go_to_the_trainer_with_the_callers_scope() throws Exception {
+        trainer.answers(exchange -> UpstreamDouble.answer(exchange, 200, "application/json", "{}"));
+        String version = "sha256:" + "0".repeat(64);
+        assertThat(send(request("/training-runs?state=running", readKey)).statusCode())
+                .isEqualTo(200);
+        assertThat(send(request("/models/versions/" + version + "/adapter", readKey))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(send(request("/models/qwen2.5-coder-1.5b/versions", readKey)).statusCode())
+                .isEqualTo(200);
+        assertThat(send(request("/models/proposer/promote", runKey)
+                                .header("Content-Type", "application/json")
+                                .POST(BodyPublishers.ofString("{\"version\":\"" + version + "\"}")))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(trainer.seen())
+                .extracting(UpstreamDouble.Seen::target)
+                .containsExactly(
+                        "/training-runs?state=running",
+                        "/models/versions/" + version + "/adapter",
+                        "/models/qwen2.5-coder-1.5b/versions",
+                        "/models/proposer/promote");
+        assertThat(trainer.seen().getFirst().header("X-Key-Scope")).isEqualTo("read");
+        assertThat(trainer.seen().getLast().header("X-Key-Scope")).isEqualTo("run");
+        assertThat(upstream.seen()).isEmpty();
+
+        problem(
+                send(request("/training-runs", readKey)
+                        .header("Content-Type", "application/json")
+                        .POST(BodyPublishers.ofString("{}"))),
+                403,
+                "INSUFFICIENT_SCOPE");
+        assertThat(trainer.seen()).hasSize(4);
     }
 
     @Test

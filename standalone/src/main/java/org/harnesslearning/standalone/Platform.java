@@ -143,7 +143,11 @@ final class Platform implements AutoCloseable {
         property(arguments, "platform.solver-url", local(Service.SOLVER));
         property(arguments, "platform.executor-url", local(Service.EXECUTOR));
         property(arguments, "platform.proposer-url", local(Service.PROPOSER));
-        property(arguments, "db-scheduler.enabled", Boolean.toString(service == Service.PROPOSER));
+        property(arguments, "platform.trainer-url", local(Service.TRAINER));
+        property(
+                arguments,
+                "db-scheduler.enabled",
+                Boolean.toString(service == Service.PROPOSER || service == Service.TRAINER));
         if (database != null && service.usesDatabase()) {
             property(arguments, "spring.datasource.url", database.jdbcUrl());
             property(arguments, "spring.datasource.username", "postgres");

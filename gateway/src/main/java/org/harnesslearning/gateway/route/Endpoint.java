@@ -19,7 +19,9 @@ public record Endpoint(HttpMethod method, PathPattern path, Access access, Scope
         /** Answered by the gateway. */
         GATEWAY,
         /** Passed on to proposer-service. */
-        PROPOSER
+        PROPOSER,
+        /** Passed on to trainer-service. */
+        TRAINER
     }
 
     /** Whether a request goes here; HEAD goes where GET goes. */

@@ -3,6 +3,7 @@ package org.harnesslearning.gateway.route;
 import static org.harnesslearning.gateway.route.Endpoint.Access.GATEWAY;
 import static org.harnesslearning.gateway.route.Endpoint.Access.OPEN;
 import static org.harnesslearning.gateway.route.Endpoint.Access.PROPOSER;
+import static org.harnesslearning.gateway.route.Endpoint.Access.TRAINER;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +49,7 @@ public final class PublicApi {
         get("/tasks");
         get("/tasks/{id:[A-Za-z0-9_.-]{1,64}}");
         get("/models");
+        training();
 
         add(HttpMethod.POST, "/keys", GATEWAY, Scope.ADMIN, SMALL);
         add(HttpMethod.GET, "/keys", GATEWAY, Scope.ADMIN, SMALL);
@@ -62,6 +64,25 @@ public final class PublicApi {
                 "/docs/{file:[a-z0-9-]{1,64}\\.(?:css|js|png)}")) {
             add(HttpMethod.GET, path, OPEN, Scope.READ, SMALL);
         }
+    }
+
+    private void training() {
+        add(HttpMethod.POST, "/training-runs", TRAINER, Scope.RUN, BODY);
+        add(HttpMethod.GET, "/training-runs", TRAINER, Scope.READ, SMALL);
+        String run = "/training-runs/" + ID;
+        add(HttpMethod.GET, run, TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.DELETE, run, TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.GET, run + "/events", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.GET, run + "/metrics", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.POST, run + "/cancel", TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.POST, run + "/pause", TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.POST, run + "/resume", TRAINER, Scope.RUN, SMALL);
+        String model = "/models/{name:[A-Za-z0-9._-]{1,128}}";
+        add(HttpMethod.GET, model + "/versions", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.POST, model + "/promote", TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.POST, model + "/rollback", TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.GET, "/models/versions/{version:[a-z0-9:]{1,80}}/adapter", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.GET, "/promotions/" + ID, TRAINER, Scope.READ, SMALL);
     }
 
     /** All endpoints. */

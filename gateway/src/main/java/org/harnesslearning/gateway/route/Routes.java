@@ -37,7 +37,7 @@ import org.springframework.web.servlet.function.ServerRequest;
 import org.springframework.web.servlet.function.ServerResponse;
 
 /**
- * Passes the public API on to proposer-service. On the way in, the caller's credentials and every internal header are
+ * Passes the public API on to the services behind. On the way in, the caller's credentials and every internal header are
  * replaced by the platform's own; on the way out, internal headers are dropped and an error without problem details
  * gets them.
  */
@@ -76,9 +76,15 @@ class Routes {
 
     @Bean
     RouterFunction<ServerResponse> publicRoutes(PublicApi api, UpstreamSettings settings) {
-        RouterFunctions.Builder routes = GatewayRouterFunctions.route("proposer-service");
+        return routes("proposer-service", Endpoint.Access.PROPOSER, settings.proposerUrl(), api, settings)
+                .and(routes("trainer-service", Endpoint.Access.TRAINER, settings.trainerUrl(), api, settings));
+    }
+
+    private static RouterFunction<ServerResponse> routes(
+            String service, Endpoint.Access access, URI url, PublicApi api, UpstreamSettings settings) {
+        RouterFunctions.Builder routes = GatewayRouterFunctions.route(service);
         for (Endpoint endpoint : api.endpoints()) {
-            if (endpoint.access() == Endpoint.Access.PROPOSER) {
+            if (endpoint.access() == access) {
                 routes.route(
                         RequestPredicates.path(endpoint.path().getPatternString())
                                 .and(request -> endpoint.takes(request.method())),
@@ -86,7 +92,7 @@ class Routes {
             }
         }
         return routes.filter(Routes::guarded)
-                .before(BeforeFilterFunctions.uri(settings.proposerUrl()))
+                .before(BeforeFilterFunctions.uri(url))
                 .before(request -> inwards(request, settings.internalSecret()))
                 .after(Routes::outwards)
                 .build();
@@ -129,7 +135,7 @@ class Routes {
         if (status == 401) {
             // The gateway's own credentials were refused: not the caller's fault.
             discardBody(request);
-            LOG.error("proposer-service refuses the installation's secret");
+            LOG.error("{} {}: the service behind refuses the installation's secret", request.method(), request.path());
             return Problems.answer(
                     request.servletRequest(), ErrorCode.INTERNAL, "The request failed inside the platform");
         }
