@@ -103,6 +103,8 @@ public class RunDesk {
     /** Waits until the run has ended, paused or the time is over; returns it as it stands then. */
     public RunRow await(RunKind kind, String id, Duration most) {
         Instant end = services.clock().instant().plus(most);
+        // Each look is a query, so a long wait looks less often.
+        long pauseMs = 50;
         while (true) {
             RunRow run = get(kind, id);
             boolean ended = run.state().terminal() || run.state() == RunState.PAUSED;
@@ -110,7 +112,8 @@ public class RunDesk {
                 return run;
             }
             try {
-                Thread.sleep(50);
+                Thread.sleep(pauseMs);
+                pauseMs = Math.min(500, pauseMs * 5 / 4);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return run;
