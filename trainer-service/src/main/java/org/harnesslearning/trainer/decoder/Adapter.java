@@ -6,8 +6,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.harnesslearning.llm.checkpoint.DecoderConfig;
@@ -166,10 +168,25 @@ final class Adapter implements AutoCloseable {
         return factors.get(layer).get(projection);
     }
 
-    /** Takes over changed weights for the products that follow. */
+    /**
+     * Takes over changed weights for the products that follow.
+     *
+     * @throws NonFiniteException if some are no numbers; attention could hide them, so results do not tell
+     */
+    @SuppressWarnings("try")
     void refresh() {
-        if (narrower) {
-            compute.copy_(values);
+        try (PointerScope scope = new PointerScope()) {
+            if (!Double.isFinite(
+                    values.sum(new ScalarTypeOptional(ScalarType.Double)).item_double())) {
+                String names = parameters.stream()
+                        .filter(parameter -> !parameter.value().isfinite().all().item_bool())
+                        .map(AdapterParameter::name)
+                        .collect(Collectors.joining(", "));
+                throw new NonFiniteException("weights of the adapter are no numbers: " + names);
+            }
+            if (narrower) {
+                compute.copy_(values);
+            }
         }
     }
 

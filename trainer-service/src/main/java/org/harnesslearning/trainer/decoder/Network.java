@@ -134,8 +134,9 @@ final class Network implements AutoCloseable {
                     Saved block;
                     if (checkpointing) {
                         Tensor x = blockInputs.pop();
-                        block = computeBlock(layer, x, inputs, new Keeper(), false)
-                                .requireSaved();
+                        Computed again = computeBlock(layer, x, inputs, new Keeper(), false);
+                        again.output().close();
+                        block = again.requireSaved();
                         x.close();
                     } else {
                         block = saved.pop();
@@ -240,7 +241,7 @@ final class Network implements AutoCloseable {
      * Computes a block.
      *
      * @param record where to keep what the backward pass needs; null: nothing
-     * @param whole whether the output is wanted, which the caller closes; else it is empty
+     * @param whole whether the output is wanted, else it is empty; the caller closes it
      */
     @SuppressWarnings("try")
     private Computed computeBlock(int layer, Tensor x, Inputs in, @Nullable Keeper record, boolean whole) {

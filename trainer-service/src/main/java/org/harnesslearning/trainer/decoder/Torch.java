@@ -5,6 +5,8 @@ import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.openblas.global.openblas;
 import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
@@ -40,8 +42,13 @@ final class Torch {
      *
      * @throws IllegalStateException if it is a GPU that cannot be used
      */
+    @SuppressWarnings("try") // the scope frees what is made inside
     static org.bytedeco.pytorch.Device open(DecoderSettings settings) {
         torch.set_num_threads(settings.effectiveThreads());
+        // Matrix products are OpenBLAS's, which has threads of its own.
+        try (PointerScope scope = new PointerScope()) {
+            openblas.blas_set_num_threads(settings.effectiveThreads());
+        }
         return switch (settings.device()) {
             case Device.Cpu _ -> new org.bytedeco.pytorch.Device("cpu");
             case Device.Cuda cuda -> {

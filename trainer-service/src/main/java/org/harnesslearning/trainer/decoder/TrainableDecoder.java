@@ -119,7 +119,7 @@ public final class TrainableDecoder implements AutoCloseable {
      * @return for each sequence as many as its completion has tokens
      * @throws IllegalArgumentException if a token is outside the vocabulary, a sequence longer than the context, or the
      *     temperature not positive
-     * @throws NonFiniteException if a result is no number
+     * @throws NonFiniteException if a weight of the adapter or a result is no number
      */
     public List<float[]> logprobs(List<Sequence> batch, double temperature) {
         return score(batch, temperature, true);
@@ -137,8 +137,8 @@ public final class TrainableDecoder implements AutoCloseable {
      * @param dropoutSeed decides what is dropped where the adapter has dropout; the same seed and batch give the same
      * @return the sum of the objective's values
      * @throws IllegalArgumentException as {@link #logprobs}
-     * @throws NonFiniteException if a log-probability or the loss is no number; gradients of earlier micro-batches have
-     *     been added
+     * @throws NonFiniteException if a weight of the adapter, a log-probability or the loss is no number; gradients of
+     *     earlier micro-batches have been added
      */
     public double accumulate(List<Sequence> batch, double temperature, long dropoutSeed, Objective objective) {
         check(batch, temperature);
@@ -192,7 +192,9 @@ public final class TrainableDecoder implements AutoCloseable {
         check(List.of(sequence), 1);
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            adapter.refresh();
+            if (adapted) {
+                adapter.refresh();
+            }
             Packing packing = Packing.of(List.of(sequence));
             try (Network.Forward forward = network.forward(packing, adapted, null, false)) {
                 Tensor last = forward.output().narrow(0, tokens.length - 1, 1);
@@ -213,7 +215,9 @@ public final class TrainableDecoder implements AutoCloseable {
             Packing packing = Packing.of(part);
             try (PointerScope scope = new PointerScope();
                     NoGradGuard guard = new NoGradGuard()) {
-                adapter.refresh();
+                if (adapted) {
+                    adapter.refresh();
+                }
                 try (Network.Forward forward = network.forward(packing, adapted, null, false)) {
                     Tensor rows = forward.output().index_select(0, Torch.upload(packing.rows(), device));
                     Tensor hidden = network.norm(rows, base.finalNorm(), null).output();
@@ -292,9 +296,8 @@ public final class TrainableDecoder implements AutoCloseable {
             for (int token = 0; token < own.length; token++, at++) {
                 own[token] = all[at];
                 if (!Float.isFinite(own[token])) {
-                    throw new NonFiniteException(
-                            "the log-probability of completion token " + token + " of sequence " + (first + i) + " is "
-                                    + own[token] + ": the adapter's weights are no numbers or too large");
+                    throw new NonFiniteException("the log-probability of completion token " + token + " of sequence "
+                            + (first + i) + " is " + own[token] + ": the adapter's weights are too large");
                 }
             }
             results.add(own);

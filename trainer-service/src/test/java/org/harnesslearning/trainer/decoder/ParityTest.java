@@ -84,7 +84,7 @@ class ParityTest {
         try (TrainableDecoder decoder = TrainableDecoder.open(checkpoint, LoraSettings.of(3, 12), SETTINGS, 1);
                 LanguageModel engine = LanguageModel.load(checkpoint, options)) {
             assertThat(decoder.baseHash()).isEqualTo(engine.card().weightsHash());
-            TinyModels.fillByFormula(decoder);
+            TinyModels.fillByFormula(decoder, 0.2f);
             LoraFiles files = decoder.adapter();
             files.write(folder.resolve("adapter"));
             LoraAdapter adapter = LoraAdapter.read(folder.resolve("adapter"));

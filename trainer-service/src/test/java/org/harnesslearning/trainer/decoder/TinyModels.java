@@ -1,9 +1,11 @@
 package org.harnesslearning.trainer.decoder;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -13,6 +15,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.GZIPInputStream;
+import org.bytedeco.javacpp.PointerScope;
 import org.harnesslearning.llm.checkpoint.Safetensors;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.checkpoint.TensorType;
@@ -43,6 +47,19 @@ public final class TinyModels {
         return json(SharedData.root()
                 .resolve("trainer-service/src/test/resources/golden")
                 .resolve(file));
+    }
+
+    /** A golden file of llm-runtime with packed fp32 values. */
+    public static float[] packed(String file) throws IOException {
+        try (InputStream in = new GZIPInputStream(Files.newInputStream(RUNTIME_GOLDENS.resolve(file)))) {
+            byte[] bytes = in.readAllBytes();
+            float[] values = new float[bytes.length / 4];
+            ByteBuffer.wrap(bytes)
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .asFloatBuffer()
+                    .get(values);
+            return values;
+        }
     }
 
     private static JsonNode json(Path file) {
@@ -112,7 +129,8 @@ public final class TinyModels {
             for (int file = 0; file < 2; file++) {
                 write(folder.resolve("part-" + file + ".safetensors"), files.get(file));
             }
-            Files.writeString(folder.resolve("model.safetensors.index.json"), "{\"weight_map\":{" + index + "}}");
+            Files.writeString(
+                    folder.resolve("model.safetensors.index.json"), "{\"metadata\":{},\"weight_map\":{" + index + "}}");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -191,22 +209,55 @@ public final class TinyModels {
         return most;
     }
 
-    /** Fills an adapter's weights from the formula of the golden scripts: a fifth of each factor's own weights. */
-    static void fillByFormula(TrainableDecoder decoder) {
+    /** Fills an adapter's weights from the formula of the golden scripts: each factor's own weights, scaled. */
+    public static void fillByFormula(TrainableDecoder decoder, float scale) {
         for (AdapterParameter parameter : decoder.parameters()) {
             float[] values = weights(parameter.name(), (int) parameter.value().numel());
             for (int i = 0; i < values.length; i++) {
-                values[i] *= 0.2f;
+                values[i] *= scale;
             }
-            set(parameter, values);
+            set(parameter.value(), values);
         }
     }
 
-    static void set(AdapterParameter parameter, float[] values) {
-        org.bytedeco.pytorch.Tensor target = parameter.value();
-        try (org.bytedeco.javacpp.PointerScope scope = new org.bytedeco.javacpp.PointerScope()) {
-            scope.attach(target);
-            target.copy_(org.bytedeco.pytorch.Tensor.create(values).view(target.size(0), target.size(1)));
+    /** Replaces a tensor's values. */
+    @SuppressWarnings("try")
+    public static void set(org.bytedeco.pytorch.Tensor target, float[] values) {
+        try (PointerScope scope = new PointerScope()) {
+            target.copy_(org.bytedeco.pytorch.Tensor.create(values).view_as(target));
         }
+    }
+
+    /** A tensor's values. */
+    @SuppressWarnings("try")
+    public static float[] get(org.bytedeco.pytorch.Tensor tensor) {
+        try (PointerScope scope = new PointerScope()) {
+            return Torch.download(tensor);
+        }
+    }
+
+    /**
+     * The loss of the golden script: over all completion tokens k of the batch the mean of
+     * sin(k + 1) · logprob + 0.3 · cos(k) · entropy.
+     */
+    public static Objective waves(List<Sequence> batch) {
+        int[] starts = new int[batch.size() + 1];
+        for (int i = 0; i < batch.size(); i++) {
+            starts[i + 1] = starts[i] + batch.get(i).completion().length;
+        }
+        int all = starts[batch.size()];
+        return (first, end, logprobs, entropies) -> {
+            int count = starts[end] - starts[first];
+            float[] ofLogprobs = new float[count];
+            float[] ofEntropies = new float[count];
+            for (int i = 0; i < count; i++) {
+                int k = starts[first] + i;
+                ofLogprobs[i] = (float) Math.sin(k + 1) / all;
+                ofEntropies[i] = 0.3f * (float) Math.cos(k) / all;
+            }
+            return logprobs.mul(org.bytedeco.pytorch.Tensor.create(ofLogprobs))
+                    .add(entropies.mul(org.bytedeco.pytorch.Tensor.create(ofEntropies)))
+                    .sum();
+        };
     }
 }
