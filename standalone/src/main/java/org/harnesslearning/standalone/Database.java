@@ -25,8 +25,13 @@ final class Database implements AutoCloseable {
         this.server = server;
     }
 
-    /** Starts the server on the rows in a folder, which is made on first use. */
+    /** Starts the server on the rows in a folder, which is made on first use; at any free port. */
     static Database start(Path folder) {
+        return start(folder, 0);
+    }
+
+    /** Starts the server at a port, so that others can be told of it before it runs. */
+    static Database start(Path folder, int port) {
         try {
             Files.createDirectories(folder);
             Path data = folder.resolve("data");
@@ -37,6 +42,7 @@ final class Database implements AutoCloseable {
                     .setCleanDataDirectory(false)
                     .setRegisterShutdownHook(false)
                     .setPGStartupWait(START)
+                    .setPort(port)
                     // The library's defaults are for tests: here the rows must survive a power cut.
                     .setServerConfig("fsync", "on")
                     .setServerConfig("max_connections", "100")
@@ -80,7 +86,12 @@ final class Database implements AutoCloseable {
     }
 
     String jdbcUrl() {
-        return server.getJdbcUrl("postgres", "postgres");
+        return jdbcUrl(server.getPort());
+    }
+
+    /** Address of the server at a port. */
+    static String jdbcUrl(int port) {
+        return "jdbc:postgresql://localhost:" + port + "/postgres?user=postgres";
     }
 
     @Override

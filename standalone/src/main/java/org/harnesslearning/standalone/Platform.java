@@ -5,6 +5,8 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -17,6 +19,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.harnesslearning.solver.catalog.ModelCache;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,12 +43,16 @@ final class Platform implements AutoCloseable {
     private final String secret;
     private final String adminKey;
     private final Map<Service, Integer> ports = new EnumMap<>(Service.class);
+    private final String databaseUrl;
+    private final int databasePort;
 
     private Platform(Options options, DataFolder data) {
         this.options = options;
         this.data = data;
         this.secret = data.secret("internal-secret", "");
         this.adminKey = data.secret("admin-key", "hl_");
+        this.databasePort = freePort();
+        this.databaseUrl = Database.jdbcUrl(databasePort);
     }
 
     /** Starts everything; nothing is left behind when a part fails. */
@@ -74,6 +82,11 @@ final class Platform implements AutoCloseable {
         return services;
     }
 
+    /** What the services show each other. */
+    String secret() {
+        return secret;
+    }
+
     /** The first key of scope admin. */
     String adminKey() {
         return adminKey;
@@ -87,13 +100,13 @@ final class Platform implements AutoCloseable {
         }
         try (ExecutorService threads =
                 Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
-            Future<Database> database = threads.submit(() -> add(Database.start(data.postgres())));
+            Future<Database> database = threads.submit(() -> add(Database.start(data.postgres(), databasePort)));
             List<Future<ConfigurableApplicationContext>> contexts = new ArrayList<>();
-            contexts.add(threads.submit(starting(Service.SOLVER, null)));
-            Database started = get(database);
+            contexts.add(threads.submit(starting(Service.SOLVER)));
+            get(database);
             for (Service service : Service.values()) {
                 if (service != Service.SOLVER) {
-                    contexts.add(threads.submit(starting(service, started)));
+                    contexts.add(threads.submit(starting(service)));
                 }
             }
             RuntimeException failure = null;
@@ -110,7 +123,7 @@ final class Platform implements AutoCloseable {
         }
     }
 
-    private Callable<ConfigurableApplicationContext> starting(Service service, @Nullable Database database) {
+    private Callable<ConfigurableApplicationContext> starting(Service service) {
         return () -> {
             Thread.currentThread().setName("start-" + service.module());
             // Names the service on the start's own lines in the log.
@@ -121,13 +134,13 @@ final class Platform implements AutoCloseable {
                     .logStartupInfo(false)
                     .build();
             ConfigurableApplicationContext context =
-                    application.run(arguments(service, database).toArray(String[]::new));
+                    application.run(arguments(service).toArray(String[]::new));
             LOG.info("{} ready after {} ms", service.module(), (System.nanoTime() - begin) / 1_000_000);
             return add(context);
         };
     }
 
-    private List<String> arguments(Service service, @Nullable Database database) {
+    private List<String> arguments(Service service) {
         List<String> arguments = new ArrayList<>();
         property(arguments, "spring.config.name", service.module());
         property(
@@ -144,13 +157,22 @@ final class Platform implements AutoCloseable {
         property(arguments, "platform.executor-url", local(Service.EXECUTOR));
         property(arguments, "platform.proposer-url", local(Service.PROPOSER));
         property(arguments, "platform.trainer-url", local(Service.TRAINER));
-        property(
-                arguments,
-                "db-scheduler.enabled",
-                Boolean.toString(service == Service.PROPOSER || service == Service.TRAINER));
-        if (database != null && service.usesDatabase()) {
-            property(arguments, "spring.datasource.url", database.jdbcUrl());
+        property(arguments, "db-scheduler.enabled", Boolean.toString(service.hasJobs()));
+        if (service.usesDatabase()) {
+            property(arguments, "spring.datasource.url", databaseUrl);
             property(arguments, "spring.datasource.username", "postgres");
+        }
+        if (service == Service.SOLVER) {
+            // Asked for the first time when an adapter is: the database may still be starting.
+            property(arguments, "solver.registry.url", databaseUrl);
+            property(arguments, "solver.registry.username", "postgres");
+            if (Files.exists(data.path().resolve("adapters"))) {
+                // Models that take adapters decode a little slower: only for who trains.
+                property(arguments, "solver.adapters.max-resident", "8");
+            }
+        }
+        if (service == Service.TRAINER) {
+            trainable(arguments);
         }
         if (service == Service.GATEWAY) {
             property(arguments, "gateway.key.bootstrap", adminKey);
@@ -159,6 +181,24 @@ final class Platform implements AutoCloseable {
             arguments.add("--" + property);
         }
         return arguments;
+    }
+
+    /** Every fetched model can be trained. */
+    private static void trainable(List<String> arguments) {
+        Path folder = ModelCache.of(System.getenv()).root().resolve("models");
+        if (!Files.isDirectory(folder)) {
+            return;
+        }
+        try (Stream<Path> models = Files.list(folder)) {
+            for (Path model : models.sorted().toList()) {
+                Path file = model.resolve(model.getFileName() + ".gguf");
+                if (Files.isRegularFile(file)) {
+                    property(arguments, "trainer.checkpoints[" + model.getFileName() + "]", file.toString());
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the model cache " + folder + " can't be read", e);
+        }
     }
 
     private static void property(List<String> arguments, String name, String value) {

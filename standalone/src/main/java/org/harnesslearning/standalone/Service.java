@@ -50,6 +50,11 @@ enum Service {
         return database;
     }
 
+    /** Whether it works off jobs of its own. */
+    boolean hasJobs() {
+        return this == PROPOSER || this == TRAINER;
+    }
+
     Class<?> application() {
         return application;
     }

@@ -44,7 +44,7 @@ public final class StandaloneApplication {
     }
 
     /** Logging is one for all services: each would otherwise set it up again under its own name. */
-    private static void prepareLogging(Path data, boolean json) {
+    static void prepareLogging(Path data, boolean json) {
         if (json) {
             System.setProperty("logback.configurationFile", "logback-json.xml");
         }

@@ -44,6 +44,9 @@ public final class HarnessCommand {
                 case "adapt" -> AdaptCommand.run(options, surroundings);
                 case "revise" -> ReviseCommand.run(options, surroundings);
                 case "demo" -> DemoCommand.run(options, surroundings);
+                case "eval" -> EvalCommand.run(options, surroundings);
+                case "train" -> TrainCommand.run(options, surroundings);
+                case "models" -> ModelsCommand.run(options, surroundings);
                 case "status" -> StatusCommand.run(options, surroundings);
                 default -> throw CommandException.usage("unknown command '" + command + "'");
             };
@@ -58,6 +61,9 @@ public final class HarnessCommand {
             case "adapt" -> AdaptCommand.HELP;
             case "revise" -> ReviseCommand.HELP;
             case "demo" -> DemoCommand.HELP;
+            case "eval" -> EvalCommand.HELP;
+            case "train" -> TrainCommand.HELP;
+            case "models" -> ModelsCommand.HELP;
             case "status" -> StatusCommand.HELP;
             case "up" -> UP_HELP;
             default -> throw CommandException.usage("unknown command '" + command + "'");

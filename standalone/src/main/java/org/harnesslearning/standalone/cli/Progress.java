@@ -12,7 +12,7 @@ import tools.jackson.databind.JsonNode;
  * Shows a run's progress: phase, solver calls done of those planned, time used and time left. On a terminal one line is
  * rewritten each second; elsewhere a line comes every {@value #QUIET_S} seconds and on each step.
  */
-final class Progress implements AutoCloseable {
+final class Progress implements RunProgress, AutoCloseable {
     private static final int QUIET_S = 20;
     private static final int BAR = 24;
 
@@ -47,7 +47,8 @@ final class Progress implements AutoCloseable {
     }
 
     /** Takes an event of the run. */
-    synchronized void event(String type, JsonNode data) {
+    @Override
+    public synchronized void event(String type, JsonNode data) {
         switch (type) {
             case "state" -> {
                 String state = data.path("state").asString("");
@@ -81,7 +82,8 @@ final class Progress implements AutoCloseable {
     }
 
     /** Takes the resource, where there are no events. */
-    synchronized void update(JsonNode run) {
+    @Override
+    public synchronized void update(JsonNode run) {
         count(run.path("progress"));
         if (!run.path("state").asString("").equals("queued") && phase.equals("queued")) {
             phase = "running";
@@ -89,11 +91,13 @@ final class Progress implements AutoCloseable {
     }
 
     /** Prints a line beside the progress. */
-    synchronized void say(String text) {
+    @Override
+    public synchronized void say(String text) {
         line(text);
     }
 
-    synchronized void stop() {
+    @Override
+    public synchronized void stop() {
         if (!stopped) {
             stopped = true;
             ticker.shutdownNow();

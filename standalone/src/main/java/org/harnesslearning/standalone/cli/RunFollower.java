@@ -16,10 +16,10 @@ final class RunFollower {
     private static final int STREAM_TRIES = 3;
 
     private final Api api;
-    private final Progress progress;
+    private final RunProgress progress;
     private final Duration pollEvery;
 
-    RunFollower(Api api, Progress progress, Duration pollEvery) {
+    RunFollower(Api api, RunProgress progress, Duration pollEvery) {
         this.api = api;
         this.progress = progress;
         this.pollEvery = pollEvery;
