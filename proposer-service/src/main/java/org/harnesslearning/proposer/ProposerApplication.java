@@ -7,6 +7,7 @@ import java.time.Clock;
 import org.harnesslearning.contracts.access.CallerArgument;
 import org.harnesslearning.contracts.execution.ExecutorApi;
 import org.harnesslearning.contracts.model.ModelApi;
+import org.harnesslearning.contracts.web.ExecutorClients;
 import org.harnesslearning.contracts.web.InternalClients;
 import org.harnesslearning.contracts.web.InternalWeb;
 import org.harnesslearning.store.Ids;
@@ -53,7 +54,7 @@ public class ProposerApplication {
             @Value("${platform.internal-secret}") String secret,
             ProposerProperties properties,
             ObservationRegistry observations) {
-        return InternalClients.create(ExecutorApi.class, url, secret, properties.executorTimeout(), observations);
+        return ExecutorClients.create(url, secret, properties.executorTimeout(), observations);
     }
 
     @Bean
