@@ -465,6 +465,51 @@ class GatewayTest {
     }
 
     @Test
+    void every_answer_tells_browsers_to_run_frame_and_keep_nothing_but_a_page_has_its_own_policy() throws Exception {
+        upstream.answers(exchange -> {
+            exchange.getResponseHeaders().set("X-Frame-Options", "SAMEORIGIN");
+            UpstreamDouble.answer(exchange, 200, "application/json", "{}");
+        });
+        for (HttpResponse<String> answer : List.of(
+                send(request("/models", readKey)),
+                send(request("/models")),
+                send(request("/nothing", readKey)),
+                send(request("/keys", ADMIN)),
+                send(request("/livez")))) {
+            assertThat(answer.headers().allValues("Content-Security-Policy"))
+                    .as(answer.uri().getPath())
+                    .containsExactly("default-src 'none'; frame-ancestors 'none'");
+            assertThat(answer.headers().allValues("X-Content-Type-Options")).containsExactly("nosniff");
+            assertThat(answer.headers().allValues("X-Frame-Options")).hasSize(1);
+            assertThat(answer.headers().allValues("Referrer-Policy")).containsExactly("no-referrer");
+            assertThat(answer.headers().allValues("Cross-Origin-Resource-Policy"))
+                    .containsExactly("same-origin");
+            assertThat(answer.headers().allValues("Cache-Control")).containsExactly("no-store");
+            assertThat(answer.headers().firstValue("Server")).isEmpty();
+            assertThat(answer.headers().firstValue("Access-Control-Allow-Origin"))
+                    .isEmpty();
+        }
+        assertThat(send(request("/docs")).headers().allValues("Content-Security-Policy"))
+                .singleElement()
+                .asString()
+                .contains("default-src 'self'", "frame-ancestors 'none'");
+        assertThat(send(request("/docs/swagger-ui.css")).headers().allValues("Cache-Control"))
+                .containsExactly("max-age=3600");
+    }
+
+    @Test
+    void no_origin_is_allowed_to_call_from_a_browser() throws Exception {
+        HttpResponse<String> answer = send(request("/adapt")
+                .header("Origin", "https://elsewhere.example")
+                .header("Access-Control-Request-Method", "POST")
+                .method("OPTIONS", BodyPublishers.noBody()));
+
+        assertThat(answer.statusCode()).isEqualTo(401);
+        assertThat(answer.headers().map().keySet().stream().filter(name -> name.startsWith("access-control")))
+                .isEmpty();
+    }
+
+    @Test
     void health_metrics_and_documents_are_open() throws Exception {
         for (String path : List.of("/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/swagger-ui.css")) {
             assertThat(send(request(path)).statusCode()).as(path).isEqualTo(200);
