@@ -13,12 +13,18 @@ public final class HarnessCommand {
     private static final String UP_HELP = """
             Usage: ./harness up [options]
 
-            Starts the platform in the background: all services in one JVM, with a Postgres of its own.
+            Starts the platform in the background: every service and Postgres in a container of its own
+            (docker-compose.yml), or all services in one JVM.
 
               --port N              port of the API (8080)
               --host ADDRESS        address that the API listens on (127.0.0.1)
-              --set NAME=VALUE      a property of any service, see docs/configuration.md; may be repeated
               --small               fetch qwen2.5-coder-0.5b instead of qwen2.5-coder-1.5b
+              --scale SERVICE=N     replicas of a service; may be repeated
+              --observability       Prometheus and Grafana as well
+              --gpu                 models and training on an NVIDIA GPU
+              --standalone          one JVM, with a Postgres of its own
+              --set NAME=VALUE      with --standalone: a property of any service, see docs/configuration.md; may be
+                                    repeated
             """;
 
     private HarnessCommand() {}
