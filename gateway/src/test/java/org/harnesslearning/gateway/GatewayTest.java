@@ -234,8 +234,7 @@ class GatewayTest {
                 "/env",
                 "/health",
                 "/error",
-                "/docs/../keys",
-                "/"
+                "/docs/../keys"
             })
     void exposes_nothing_that_is_not_on_the_list(String path) throws Exception {
         HttpResponse<String> answer =
@@ -292,6 +291,28 @@ class GatewayTest {
         assertThat(send(request(path, ADMIN).DELETE()).statusCode()).isEqualTo(204);
         problem(send(request("/models", key)), 401, "INVALID_KEY");
         problem(send(request(path, ADMIN).DELETE()), 404, "NOT_FOUND");
+    }
+
+    @Test
+    void a_key_may_have_an_end_that_lies_ahead() throws Exception {
+        HttpResponse<String> past = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(
+                        "{\"name\":\"over\",\"scope\":\"read\",\"expires_at\":\"2020-01-01T00:00:00Z\"}")));
+        assertThat(problem(past, 400, "INVALID_FIELD")
+                        .get("errors")
+                        .get(0)
+                        .get("pointer")
+                        .stringValue())
+                .isEqualTo("/expires_at");
+        HttpResponse<String> ahead = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(
+                        "{\"name\":\"ends\",\"scope\":\"read\",\"expires_at\":\"2100-01-01T00:00:00Z\"}")));
+        JsonNode key = Json.mapper().readTree(ahead.body());
+        assertThat(key.get("expires_at").stringValue()).isEqualTo("2100-01-01T00:00:00Z");
+        assertThat(send(request("/models", key.get("key").stringValue())).statusCode())
+                .isEqualTo(200);
     }
 
     @Test

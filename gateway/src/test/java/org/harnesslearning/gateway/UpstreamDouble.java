@@ -16,10 +16,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /** Stands in for proposer-service on a loopback port: keeps what it was asked and answers what the test says. */
-final class UpstreamDouble implements AutoCloseable {
+public final class UpstreamDouble implements AutoCloseable {
     /** One request as it arrived. */
-    record Seen(String method, String target, Map<String, List<String>> headers, byte[] body) {
-        String header(String name) {
+    public record Seen(String method, String target, Map<String, List<String>> headers, byte[] body) {
+        public String header(String name) {
             List<String> values = headers.entrySet().stream()
                     .filter(entry -> entry.getKey().equalsIgnoreCase(name))
                     .flatMap(entry -> entry.getValue().stream())
@@ -33,7 +33,8 @@ final class UpstreamDouble implements AutoCloseable {
     private final List<Seen> seen = new CopyOnWriteArrayList<>();
     private volatile HttpHandler handler = exchange -> answer(exchange, 200, "application/json", "{}");
 
-    UpstreamDouble() {
+    /** Starts it on a free port. */
+    public UpstreamDouble() {
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         } catch (IOException e) {
@@ -56,20 +57,24 @@ final class UpstreamDouble implements AutoCloseable {
         server.start();
     }
 
-    URI url() {
+    /** Where it answers. */
+    public URI url() {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
-    void answers(HttpHandler next) {
+    /** What to answer from now on; what was asked before is forgotten. */
+    public void answers(HttpHandler next) {
         handler = next;
         seen.clear();
     }
 
-    List<Seen> seen() {
+    /** What was asked. */
+    public List<Seen> seen() {
         return seen;
     }
 
-    static void answer(HttpExchange exchange, int status, String type, String body) throws IOException {
+    /** Answers with a whole body. */
+    public static void answer(HttpExchange exchange, int status, String type, String body) throws IOException {
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
         exchange.getResponseHeaders().set("Content-Type", type);
         exchange.sendResponseHeaders(status, bytes.length == 0 ? -1 : bytes.length);

@@ -21,6 +21,7 @@ import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
 import org.harnesslearning.executor.sandbox.Heartbeats;
 import org.harnesslearning.executor.sandbox.ImageBuild;
+import org.harnesslearning.executor.sandbox.OccupancyReport;
 import org.harnesslearning.executor.sandbox.PoolSettings;
 import org.harnesslearning.executor.sandbox.Protection;
 import org.harnesslearning.executor.sandbox.Reaper;
@@ -118,6 +119,11 @@ public class ExecutorApplication {
                     .register(metrics);
         }
         return new DockerSandboxes(engine, image, settings, check, pool, admission, metrics);
+    }
+
+    @Bean
+    OccupancyReport occupancyReport(DockerEngine engine, DockerSandboxes sandboxes, ExecutorInstances instances) {
+        return new OccupancyReport(engine, sandboxes, instances);
     }
 
     @Bean

@@ -3,6 +3,7 @@ package org.harnesslearning.store;
 import java.time.Clock;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.key.ApiKeyStore;
+import org.harnesslearning.store.run.ActivityStore;
 import org.harnesslearning.store.run.CandidateStore;
 import org.harnesslearning.store.run.EvaluationStore;
 import org.harnesslearning.store.run.IdempotencyStore;
@@ -69,6 +70,11 @@ public class OutcomeStoreConfiguration {
     @Bean
     RunLimits runLimits(JdbcClient jdbc) {
         return new RunLimits(jdbc);
+    }
+
+    @Bean
+    ActivityStore activityStore(JdbcClient jdbc, Clock clock) {
+        return new ActivityStore(jdbc, clock);
     }
 
     @Bean

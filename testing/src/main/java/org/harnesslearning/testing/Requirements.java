@@ -63,6 +63,17 @@ final class Requirements {
         }
     }
 
+    static final class Browser implements ExecutionCondition {
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return decide(
+                    SharedData.program("chromium").isPresent()
+                                    && SharedData.program("chromedriver").isPresent()
+                            ? null
+                            : "no Chromium with its driver is on the path (Debian: chromium, chromium-driver)");
+        }
+    }
+
     static final class Shared implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {

@@ -1,8 +1,10 @@
 package org.harnesslearning.testing;
 
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Finds the folders that tests read: the repository's root and the data beside it, which is never part of it. */
 public final class SharedData {
@@ -40,6 +42,16 @@ public final class SharedData {
         String xdg = System.getenv("XDG_CACHE_HOME");
         Path base = xdg == null || xdg.isBlank() ? Path.of(System.getProperty("user.home"), ".cache") : Path.of(xdg);
         return base.resolve("harness-learning");
+    }
+
+    /** A program on the path. */
+    public static Optional<Path> program(String name) {
+        String path = System.getenv("PATH");
+        return Stream.of((path == null ? "" : path).split(File.pathSeparator))
+                .filter(folder -> !folder.isEmpty())
+                .map(folder -> Path.of(folder, name))
+                .filter(Files::isExecutable)
+                .findFirst();
     }
 
     /** A fetched model's file, whether it exists or not. */

@@ -39,12 +39,20 @@ public final class InternalClients {
      */
     public static <T> T create(
             Class<T> api, URI baseUrl, String secret, Duration readTimeout, ObservationRegistry observations) {
+        return HttpServiceProxyFactory.builderFor(
+                        RestClientAdapter.create(rest(baseUrl, secret, readTimeout, observations)))
+                .build()
+                .createClient(api);
+    }
+
+    /** A client for calls that no interface lists; the same headers, JSON and errors. */
+    public static RestClient rest(URI baseUrl, String secret, Duration readTimeout, ObservationRegistry observations) {
         JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory(HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(Duration.ofSeconds(5))
                 .build());
         requests.setReadTimeout(readTimeout);
-        RestClient client = RestClient.builder()
+        return RestClient.builder()
                 .baseUrl(baseUrl.toString())
                 .requestFactory(requests)
                 .observationRegistry(observations)
@@ -56,9 +64,6 @@ public final class InternalClients {
                     throw failure(response);
                 })
                 .build();
-        return HttpServiceProxyFactory.builderFor(RestClientAdapter.create(client))
-                .build()
-                .createClient(api);
     }
 
     private static ClientHttpResponse named(HttpRequest request, byte[] body, ClientHttpRequestExecution execution)
@@ -74,7 +79,8 @@ public final class InternalClients {
         return execution.execute(request, body);
     }
 
-    private static PlatformException failure(ClientHttpResponse response) throws IOException {
+    /** The error that an answer carries as problem details; INTERNAL for one without them. */
+    public static PlatformException failure(ClientHttpResponse response) throws IOException {
         byte[] body = response.getBody().readAllBytes();
         int status = response.getStatusCode().value();
         try {

@@ -1,10 +1,15 @@
 package org.harnesslearning.gateway.edge;
 
 import jakarta.servlet.http.HttpServletRequest;
+import java.util.Optional;
 import org.harnesslearning.gateway.route.Scope;
 
-/** Whose key a request carries. */
-public record Caller(String keyId, Scope scope) {
+/**
+ * Whose key a request carries, or whose session it belongs to.
+ *
+ * @param name the key's name
+ */
+public record Caller(String keyId, String name, Scope scope) {
     private static final String ATTRIBUTE = Caller.class.getName();
 
     /**
@@ -13,10 +18,12 @@ public record Caller(String keyId, Scope scope) {
      * @throws IllegalStateException for a request without a key, which never gets further than the edge
      */
     public static Caller of(HttpServletRequest request) {
-        if (request.getAttribute(ATTRIBUTE) instanceof Caller caller) {
-            return caller;
-        }
-        throw new IllegalStateException("no caller on " + request.getRequestURI());
+        return find(request).orElseThrow(() -> new IllegalStateException("no caller on " + request.getRequestURI()));
+    }
+
+    /** The caller; empty where an endpoint is open to all. */
+    public static Optional<Caller> find(HttpServletRequest request) {
+        return request.getAttribute(ATTRIBUTE) instanceof Caller caller ? Optional.of(caller) : Optional.empty();
     }
 
     void on(HttpServletRequest request) {

@@ -7,8 +7,11 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.gateway.route.Endpoint;
 import org.harnesslearning.gateway.route.PublicApi;
@@ -24,11 +27,16 @@ import org.springframework.web.filter.OncePerRequestFilter;
  * Lets a request pass when its key is valid, the endpoint exists and takes the method, the key's scope covers it, the
  * key has not called too often and the body is not too large; in this order, so that a caller without a key learns
  * nothing about what exists.
+ *
+ * <p>A session's cookie stands in for a key on the ops pages, which check scope and form tokens themselves and answer
+ * with pages, and on what the API only reads: a browser's {@code EventSource} can't set headers. What changes something
+ * needs a key or a form with its token.
  */
 @Component
 @Order(Ordered.HIGHEST_PRECEDENCE + 10)
 final class EdgeFilter extends OncePerRequestFilter {
     private static final String BEARER = "bearer ";
+    private static final Set<String> READING = Set.of("GET", "HEAD");
 
     /** Codes whose counters exist from the start, so that the first refusal is an increase. */
     private static final List<ErrorCode> COUNTED =
@@ -36,12 +44,14 @@ final class EdgeFilter extends OncePerRequestFilter {
 
     private final PublicApi api;
     private final KeyCheck keys;
+    private final SessionCheck sessions;
     private final RateLimiter rates;
     private final MeterRegistry meters;
 
-    EdgeFilter(PublicApi api, KeyCheck keys, RateLimiter rates, MeterRegistry meters) {
+    EdgeFilter(PublicApi api, KeyCheck keys, SessionCheck sessions, RateLimiter rates, MeterRegistry meters) {
         this.api = api;
         this.keys = keys;
+        this.sessions = sessions;
         this.rates = rates;
         this.meters = meters;
         for (ErrorCode code : COUNTED) {
@@ -62,14 +72,20 @@ final class EdgeFilter extends OncePerRequestFilter {
         HttpMethod method = HttpMethod.valueOf(request.getMethod());
         Optional<Endpoint> endpoint =
                 here.stream().filter(candidate -> candidate.takes(method)).findFirst();
-        boolean open = !here.isEmpty() && here.getFirst().access() == Endpoint.Access.OPEN;
-        if (!open) {
-            Caller caller = authenticate(request, response);
+        Endpoint.Access access = here.isEmpty() ? null : here.getFirst().access();
+        if (access != Endpoint.Access.OPEN && access != Endpoint.Access.OPEN_PAGE) {
+            boolean page = access == Endpoint.Access.PAGE;
+            Caller caller = page ? sessions.check(request).orElse(null) : authenticate(request, response);
             if (caller == null) {
+                if (page) {
+                    toSignIn(request, response);
+                }
                 return;
             }
             caller.on(request);
-            if (endpoint.isPresent() && !caller.scope().includes(endpoint.get().scope())) {
+            if (!page
+                    && endpoint.isPresent()
+                    && !caller.scope().includes(endpoint.get().scope())) {
                 refuse(
                         request,
                         response,
@@ -109,6 +125,12 @@ final class EdgeFilter extends OncePerRequestFilter {
     private @Nullable Caller authenticate(HttpServletRequest request, HttpServletResponse response) throws IOException {
         String header = request.getHeader(HttpHeaders.AUTHORIZATION);
         if (header == null || header.isBlank()) {
+            if (READING.contains(request.getMethod())) {
+                Optional<Caller> signedIn = sessions.check(request);
+                if (signedIn.isPresent()) {
+                    return signedIn.get();
+                }
+            }
             response.setHeader(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"harness-learning\"");
             refuse(request, response, ErrorCode.MISSING_KEY, "Send your API key as 'Authorization: Bearer <key>'");
             return null;
@@ -129,6 +151,23 @@ final class EdgeFilter extends OncePerRequestFilter {
             throws IOException {
         meters.counter("gateway.refused", "code", code.name()).increment();
         Problems.write(request, response, code, detail);
+    }
+
+    /** A page is shown after the sign-in; what a script asked for makes the script go there. */
+    private static void toSignIn(HttpServletRequest request, HttpServletResponse response) {
+        boolean script = request.getHeader("HX-Request") != null;
+        boolean back = READING.contains(request.getMethod()) && !script;
+        String query = request.getQueryString();
+        String target = request.getRequestURI() + (query == null ? "" : "?" + query);
+        String location = "/ui/sign-in" + (back ? "?next=" + URLEncoder.encode(target, StandardCharsets.UTF_8) : "");
+        response.setHeader(HttpHeaders.CACHE_CONTROL, "no-store");
+        if (script) {
+            response.setStatus(HttpServletResponse.SC_UNAUTHORIZED);
+            response.setHeader("HX-Redirect", location);
+        } else {
+            response.setStatus(HttpServletResponse.SC_SEE_OTHER);
+            response.setHeader(HttpHeaders.LOCATION, location);
+        }
     }
 
     private static String allowed(List<Endpoint> here) {

@@ -8,6 +8,8 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.gateway.edge.Caller;
 import org.harnesslearning.gateway.edge.KeyCheck;
@@ -15,6 +17,7 @@ import org.harnesslearning.gateway.route.Scope;
 import org.harnesslearning.store.Ids;
 import org.harnesslearning.store.key.ApiKey;
 import org.harnesslearning.store.key.ApiKeyStore;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
@@ -24,9 +27,10 @@ import org.springframework.stereotype.Component;
  * which is enough for a secret that can't be guessed.
  */
 @Component
-final class ApiKeys implements KeyCheck, InitializingBean {
+public final class ApiKeys implements KeyCheck, InitializingBean {
     private static final String PREFIX = "hl_";
     private static final int KEY_BYTES = 32;
+    private static final int MAX_NAME = 100;
     private static final int MAX_KEY_LENGTH = 256;
     private static final Duration USE_GRAIN = Duration.ofMinutes(1);
 
@@ -45,29 +49,50 @@ final class ApiKeys implements KeyCheck, InitializingBean {
     }
 
     /** A new key and its secret, which can't be read again. */
-    record Created(ApiKey key, String secret) {}
+    public record Created(ApiKey key, String secret) {}
 
     @Override
     public void afterPropertiesSet() {
         if (!settings.bootstrap().isEmpty()) {
-            store.insertIfAbsent(row("bootstrap", Scope.ADMIN, settings.bootstrap()));
+            store.insertIfAbsent(row("bootstrap", Scope.ADMIN, settings.bootstrap(), null));
         }
     }
 
-    Created create(String name, Scope scope) {
+    /**
+     * Makes a key.
+     *
+     * @param expiresAt when it stops working by itself, null for never
+     */
+    public Created create(String name, Scope scope, @Nullable Instant expiresAt) {
         byte[] bytes = new byte[KEY_BYTES];
         random.nextBytes(bytes);
         String secret = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-        ApiKey key = row(name, scope, secret);
+        ApiKey key = row(name, scope, secret, expiresAt);
         store.insert(key);
         return new Created(key, secret);
     }
 
-    List<ApiKey> all() {
+    /**
+     * The name of a new key as it is stored.
+     *
+     * @throws PlatformException INVALID_FIELD for an empty or very long one
+     */
+    public static String name(@Nullable String given) {
+        String name = given == null ? "" : given.strip();
+        if (name.isEmpty() || name.length() > MAX_NAME || name.chars().anyMatch(Character::isISOControl)) {
+            throw PlatformException.field(
+                    ErrorCode.INVALID_FIELD, "/name", "name must have 1 to " + MAX_NAME + " printable characters");
+        }
+        return name;
+    }
+
+    /** All keys, oldest first. */
+    public List<ApiKey> all() {
         return store.all();
     }
 
-    boolean revoke(String id) {
+    /** Revokes a key and with it its sessions; false when there is no such valid key. */
+    public boolean revoke(String id) {
         return store.revoke(id, clock.instant());
     }
 
@@ -76,15 +101,15 @@ final class ApiKeys implements KeyCheck, InitializingBean {
         if (secret.isEmpty() || secret.length() > MAX_KEY_LENGTH) {
             return Optional.empty();
         }
-        return store.findValid(hash(secret)).flatMap(key -> {
-            Instant now = clock.instant();
+        Instant now = clock.instant();
+        return store.findValid(hash(secret), now).flatMap(key -> {
             store.used(key.id(), now, now.minus(USE_GRAIN));
-            return Scope.of(key.scope()).map(scope -> new Caller(key.id(), scope));
+            return Scope.of(key.scope()).map(scope -> new Caller(key.id(), key.name(), scope));
         });
     }
 
-    private ApiKey row(String name, Scope scope, String secret) {
-        return new ApiKey(ids.next("key"), name, scope.text(), hash(secret), clock.instant(), null, null);
+    private ApiKey row(String name, Scope scope, String secret, @Nullable Instant expiresAt) {
+        return new ApiKey(ids.next("key"), name, scope.text(), hash(secret), clock.instant(), null, null, expiresAt);
     }
 
     private static String hash(String secret) {

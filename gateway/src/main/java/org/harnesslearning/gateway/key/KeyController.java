@@ -2,6 +2,7 @@ package org.harnesslearning.gateway.key;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.net.URI;
+import java.time.Clock;
 import java.time.Instant;
 import java.util.List;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -21,16 +22,19 @@ import org.springframework.web.bind.annotation.RestController;
 /** Management of keys, for callers of scope {@code admin}. */
 @RestController
 final class KeyController {
-    private static final int MAX_NAME = 100;
-
     private final ApiKeys keys;
+    private final Clock clock;
 
-    KeyController(ApiKeys keys) {
+    KeyController(ApiKeys keys, Clock clock) {
         this.keys = keys;
+        this.clock = clock;
     }
 
     /** Body of {@code POST /keys}. */
-    record KeyRequest(@Nullable String name, @Nullable String scope) {}
+    record KeyRequest(
+            @Nullable String name,
+            @Nullable String scope,
+            @Nullable Instant expiresAt) {}
 
     /**
      * A key.
@@ -45,10 +49,18 @@ final class KeyController {
             @Nullable String key,
             Instant createdAt,
             @Nullable Instant lastUsedAt,
-            @Nullable Instant revokedAt) {
+            @Nullable Instant revokedAt,
+            @Nullable Instant expiresAt) {
         static KeyResource of(ApiKey key, @Nullable String secret) {
             return new KeyResource(
-                    key.id(), key.name(), key.scope(), secret, key.createdAt(), key.lastUsedAt(), key.revokedAt());
+                    key.id(),
+                    key.name(),
+                    key.scope(),
+                    secret,
+                    key.createdAt(),
+                    key.lastUsedAt(),
+                    key.revokedAt(),
+                    key.expiresAt());
         }
     }
 
@@ -60,15 +72,15 @@ final class KeyController {
             consumes = MediaType.APPLICATION_JSON_VALUE,
             produces = MediaType.APPLICATION_JSON_VALUE)
     ResponseEntity<KeyResource> create(@RequestBody KeyRequest request) {
-        String name = request.name() == null ? "" : request.name().strip();
-        if (name.isEmpty() || name.length() > MAX_NAME || name.chars().anyMatch(Character::isISOControl)) {
-            throw PlatformException.field(
-                    ErrorCode.INVALID_FIELD, "/name", "name must have 1 to " + MAX_NAME + " printable characters");
-        }
+        String name = ApiKeys.name(request.name());
         Scope scope = Scope.of(request.scope() == null ? "" : request.scope())
                 .orElseThrow(() ->
                         PlatformException.field(ErrorCode.INVALID_FIELD, "/scope", "scope must be read, run or admin"));
-        ApiKeys.Created created = keys.create(name, scope);
+        Instant expiresAt = request.expiresAt();
+        if (expiresAt != null && !expiresAt.isAfter(clock.instant())) {
+            throw PlatformException.field(ErrorCode.INVALID_FIELD, "/expires_at", "expires_at must lie in the future");
+        }
+        ApiKeys.Created created = keys.create(name, scope, expiresAt);
         return ResponseEntity.created(URI.create("/keys/" + created.key().id()))
                 .header("Cache-Control", "no-store")
                 .body(KeyResource.of(created.key(), created.secret()));

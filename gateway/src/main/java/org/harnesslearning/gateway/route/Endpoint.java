@@ -21,7 +21,16 @@ public record Endpoint(HttpMethod method, PathPattern path, Access access, Scope
         /** Passed on to proposer-service. */
         PROPOSER,
         /** Passed on to trainer-service. */
-        TRAINER
+        TRAINER,
+        /** A page for people, answered by the gateway; needs a session, whose absence leads to the sign-in. */
+        PAGE,
+        /** A page or its files, for which nobody has to sign in. */
+        OPEN_PAGE
+    }
+
+    /** Whether this is for people's browsers and no part of the API. */
+    public boolean isPage() {
+        return access == Access.PAGE || access == Access.OPEN_PAGE;
     }
 
     /** Whether a request goes here; HEAD goes where GET goes. */

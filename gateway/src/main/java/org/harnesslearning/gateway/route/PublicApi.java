@@ -2,6 +2,8 @@ package org.harnesslearning.gateway.route;
 
 import static org.harnesslearning.gateway.route.Endpoint.Access.GATEWAY;
 import static org.harnesslearning.gateway.route.Endpoint.Access.OPEN;
+import static org.harnesslearning.gateway.route.Endpoint.Access.OPEN_PAGE;
+import static org.harnesslearning.gateway.route.Endpoint.Access.PAGE;
 import static org.harnesslearning.gateway.route.Endpoint.Access.PROPOSER;
 import static org.harnesslearning.gateway.route.Endpoint.Access.TRAINER;
 
@@ -39,6 +41,8 @@ public final class PublicApi {
         proposer(HttpMethod.DELETE, "/adaptations/" + ID, Scope.RUN, SMALL);
         get("/adaptations/" + ID + "/events");
         get("/adaptations/" + ID + "/report");
+        get("/adaptations/" + ID + "/evaluations");
+        get("/adaptations/" + ID + "/questions/{item:[A-Za-z0-9:]{1,80}}");
         get("/adaptations/" + ID + "/rounds/{round:[0-9]{1,6}}/candidates/{candidate:[0-9]{1,6}}");
         proposer(HttpMethod.POST, "/adaptations/" + ID + "/cancel", Scope.RUN, SMALL);
         proposer(HttpMethod.POST, "/adaptations/" + ID + "/pause", Scope.RUN, SMALL);
@@ -49,6 +53,7 @@ public final class PublicApi {
         get("/tasks");
         get("/tasks/{id:[A-Za-z0-9_.-]{1,64}}");
         get("/models");
+        get("/status");
         training();
 
         add(HttpMethod.POST, "/keys", GATEWAY, Scope.ADMIN, SMALL);
@@ -64,6 +69,47 @@ public final class PublicApi {
                 "/docs/{file:[a-z0-9-]{1,64}\\.(?:css|js|png)}")) {
             add(HttpMethod.GET, path, OPEN, Scope.READ, SMALL);
         }
+        pages();
+    }
+
+    private void pages() {
+        add(HttpMethod.GET, "/", OPEN_PAGE, Scope.READ, SMALL);
+        add(HttpMethod.GET, "/ui/sign-in", OPEN_PAGE, Scope.READ, SMALL);
+        add(HttpMethod.POST, "/ui/sign-in", OPEN_PAGE, Scope.READ, SMALL);
+        add(HttpMethod.GET, "/ui/assets/{file:[A-Za-z0-9.-]{1,64}}", OPEN_PAGE, Scope.READ, SMALL);
+        add(HttpMethod.POST, "/ui/sign-out", PAGE, Scope.READ, SMALL);
+
+        page(HttpMethod.GET, "/ui", Scope.READ);
+        page(HttpMethod.GET, "/ui/live", Scope.READ);
+        page(HttpMethod.GET, "/ui/runs", Scope.READ);
+        page(HttpMethod.GET, "/ui/runs/new", Scope.RUN);
+        add(HttpMethod.POST, "/ui/runs", PAGE, Scope.RUN, BODY);
+        page(HttpMethod.GET, "/ui/runs/" + ID, Scope.READ);
+        page(HttpMethod.GET, "/ui/runs/" + ID + "/live", Scope.READ);
+        page(HttpMethod.GET, "/ui/runs/" + ID + "/matrix", Scope.READ);
+        page(HttpMethod.GET, "/ui/runs/" + ID + "/question", Scope.READ);
+        page(HttpMethod.GET, "/ui/runs/" + ID + "/candidates/{round:[0-9]{1,6}}/{candidate:[0-9]{1,6}}", Scope.READ);
+        page(HttpMethod.POST, "/ui/runs/" + ID + "/{action:cancel|pause|resume|delete}", Scope.RUN);
+        page(HttpMethod.GET, "/ui/compare", Scope.READ);
+        page(HttpMethod.GET, "/ui/tasks", Scope.READ);
+        add(HttpMethod.POST, "/ui/tasks", PAGE, Scope.RUN, UPLOAD);
+        page(HttpMethod.GET, "/ui/tasks/{id:[A-Za-z0-9_.-]{1,64}}", Scope.READ);
+        page(HttpMethod.GET, "/ui/models", Scope.READ);
+        page(HttpMethod.GET, "/ui/models/{name:[A-Za-z0-9._-]{1,128}}", Scope.READ);
+        page(HttpMethod.POST, "/ui/models/{name:[A-Za-z0-9._-]{1,128}}/{action:promote|rollback}", Scope.RUN);
+        page(HttpMethod.GET, "/ui/training", Scope.READ);
+        page(HttpMethod.GET, "/ui/training/" + ID, Scope.READ);
+        page(HttpMethod.GET, "/ui/training/" + ID + "/live", Scope.READ);
+        page(HttpMethod.POST, "/ui/training/" + ID + "/{action:cancel|pause|resume}", Scope.RUN);
+        page(HttpMethod.GET, "/ui/keys", Scope.ADMIN);
+        page(HttpMethod.POST, "/ui/keys", Scope.ADMIN);
+        page(HttpMethod.POST, "/ui/keys/" + ID + "/revoke", Scope.ADMIN);
+        // Anything else below says on a page that it does not exist.
+        page(HttpMethod.GET, "/ui/{*rest}", Scope.READ);
+    }
+
+    private void page(HttpMethod method, String path, Scope scope) {
+        add(method, path, PAGE, scope, SMALL);
     }
 
     private void training() {

@@ -275,7 +275,7 @@ final class ContainerPool implements AutoCloseable {
         }
     }
 
-    private int starting() {
+    int starting() {
         lock.lock();
         try {
             return starting;

@@ -10,6 +10,7 @@ import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
+import org.harnesslearning.store.execution.ExecutorInstances;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
@@ -61,6 +62,12 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     /** Started containers that wait for a job. */
     public int idle() {
         return pool.idle();
+    }
+
+    /** What goes on here now. */
+    public ExecutorInstances.Occupancy occupancy() {
+        Admission.Load load = gate.load();
+        return new ExecutorInstances.Occupancy(load.running(), load.queued(), pool.idle(), pool.starting());
     }
 
     @Override

@@ -27,6 +27,30 @@ public final class ExecutorInstances {
                 """).param("instance", instance).update();
     }
 
+    /**
+     * What an instance does now.
+     *
+     * @param running jobs that hold a container
+     * @param waiting jobs that wait for one
+     * @param idle started containers that are ready
+     * @param starting containers on their way
+     */
+    public record Occupancy(int running, int waiting, int idle, int starting) {}
+
+    /** Tells what a living instance does now; nothing for one that has not beaten yet. */
+    public void occupied(String instance, Occupancy occupancy) {
+        jdbc.sql("""
+                        update executor_instance set running = :running, waiting = :waiting, idle = :idle, starting = :starting
+                        where instance = :instance
+                        """)
+                .param("instance", instance)
+                .param("running", occupancy.running())
+                .param("waiting", occupancy.waiting())
+                .param("idle", occupancy.idle())
+                .param("starting", occupancy.starting())
+                .update();
+    }
+
     /** Instances whose last beat is at most this old; those silent for a day are forgotten. */
     public Set<String> living(Duration lostAfter) {
         jdbc.sql("delete from executor_instance where beat_at < now() - interval '1 day'")

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param scope {@code read}, {@code run} or {@code admin}
  * @param hash SHA-256 of the secret, as {@code sha256:<hex>}
  * @param lastUsedAt last use, exact to about a minute
+ * @param expiresAt when it stops working by itself, null for never
  */
 public record ApiKey(
         String id,
@@ -18,4 +19,5 @@ public record ApiKey(
         String hash,
         Instant createdAt,
         @Nullable Instant lastUsedAt,
-        @Nullable Instant revokedAt) {}
+        @Nullable Instant revokedAt,
+        @Nullable Instant expiresAt) {}

@@ -19,14 +19,16 @@ public class ApiKeyStore {
 
     /** Adds a key. */
     public void insert(ApiKey key) {
-        jdbc.sql("insert into api_key (id, name, scope, hash, created_at, revoked_at) values (?, ?, ?, ?, ?, ?)")
+        jdbc.sql(
+                        "insert into api_key (id, name, scope, hash, created_at, revoked_at, expires_at) values (?, ?, ?, ?, ?, ?, ?)")
                 .params(Columns.row(
                         key.id(),
                         key.name(),
                         key.scope(),
                         key.hash(),
                         Columns.time(key.createdAt()),
-                        Columns.time(key.revokedAt())))
+                        Columns.time(key.revokedAt()),
+                        Columns.time(key.expiresAt())))
                 .update();
     }
 
@@ -45,10 +47,12 @@ public class ApiKeyStore {
                 .update();
     }
 
-    /** The key with this hash, if it is not revoked. */
-    public Optional<ApiKey> findValid(String hash) {
-        return jdbc.sql("select * from api_key where hash = ? and revoked_at is null")
-                .param(hash)
+    /** The key with this hash, if it is neither revoked nor over. */
+    public Optional<ApiKey> findValid(String hash, Instant now) {
+        return jdbc.sql("""
+                        select * from api_key where hash = ? and revoked_at is null
+                          and (expires_at is null or expires_at > ?)""")
+                .params(Columns.row(hash, Columns.time(now)))
                 .query(ApiKeyStore::row)
                 .optional();
     }
@@ -68,7 +72,7 @@ public class ApiKeyStore {
                 == 1;
     }
 
-    private static ApiKey row(ResultSet row, int index) throws SQLException {
+    static ApiKey row(ResultSet row, int index) throws SQLException {
         return new ApiKey(
                 row.getString("id"),
                 row.getString("name"),
@@ -76,6 +80,7 @@ public class ApiKeyStore {
                 row.getString("hash"),
                 Objects.requireNonNull(Columns.instant(row, "created_at")),
                 Columns.instant(row, "last_used_at"),
-                Columns.instant(row, "revoked_at"));
+                Columns.instant(row, "revoked_at"),
+                Columns.instant(row, "expires_at"));
     }
 }

@@ -46,6 +46,7 @@ class AdaptationController {
     private final RunView view;
     private final EventStream events;
     private final AdaptationResource resource;
+    private final QuestionView questions;
 
     AdaptationController(
             RunEndpoints endpoints,
@@ -53,7 +54,8 @@ class AdaptationController {
             RunServices services,
             RunView view,
             EventStream events,
-            AdaptationResource resource) {
+            AdaptationResource resource,
+            QuestionView questions) {
         this.endpoints = endpoints;
         this.form = new RunEndpoints.Form(KIND, "/adaptations", Duration.ZERO, resource::of);
         this.desk = desk;
@@ -61,6 +63,7 @@ class AdaptationController {
         this.view = view;
         this.events = events;
         this.resource = resource;
+        this.questions = questions;
     }
 
     @PostMapping(path = "/adapt", consumes = MediaType.APPLICATION_JSON_VALUE)
@@ -163,6 +166,22 @@ class AdaptationController {
             fields.put("weights_version", call.weightsVersion());
         });
         return fields;
+    }
+
+    @GetMapping("/adaptations/{id}/evaluations")
+    Map<String, Object> evaluations(@PathVariable("id") String id, Caller caller) {
+        RunRow run = desk.get(KIND, id);
+        return Map.of("data", questions.evaluations(run, caller));
+    }
+
+    @GetMapping("/adaptations/{id}/questions/{item}")
+    Map<String, Object> question(
+            @PathVariable("id") String id,
+            @PathVariable("item") String item,
+            @RequestParam("harness") String harness,
+            @RequestParam(name = "repeat", defaultValue = "0") int repeat,
+            Caller caller) {
+        return questions.question(desk.get(KIND, id), item, harness, repeat, caller);
     }
 
     private ResponseEntity<Object> accepted(RunRow run, Caller caller) {

@@ -1,0 +1,15 @@
+package org.harnesslearning.testing;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Needs Chromium and its driver on the path. Skipped with a message where they are missing; a failure when the environment says {@code CI=true}. */
+@Target({ElementType.TYPE, ElementType.METHOD})
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("browser")
+@ExtendWith(Requirements.Browser.class)
+public @interface RequiresBrowser {}
