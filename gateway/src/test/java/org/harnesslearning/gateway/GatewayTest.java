@@ -1,5 +1,6 @@
 package org.harnesslearning.gateway;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,10 +13,13 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -29,6 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import tools.jackson.databind.JsonNode;
 
 @RequiresPostgres
@@ -369,6 +374,146 @@ class GatewayTest {
                 415,
                 "UNSUPPORTED_MEDIA_TYPE");
         problem(send(request("/keys", ADMIN).header("Accept", "image/png")), 406, "NOT_ACCEPTABLE");
+    }
+
+    private static HttpRequest.Builder once(String path, String key, String idempotencyKey, String body) {
+        return request(path, key)
+                .header("Content-Type", "application/json")
+                .header("Idempotency-Key", idempotencyKey)
+                .POST(BodyPublishers.ofString(body));
+    }
+
+    @Test
+    void an_equal_post_under_an_idempotency_key_gets_the_first_answer_and_no_second_effect() throws Exception {
+        AtomicInteger made = new AtomicInteger();
+        upstream.answers(exchange -> {
+            exchange.getResponseHeaders().set("Location", "/tasks/tsk_" + made.incrementAndGet());
+            UpstreamDouble.answer(exchange, 201, "application/json", "{\"id\":\"tsk_" + made.get() + "\"}");
+        });
+        HttpResponse<String> first = send(once("/tasks?x=1", runKey, "once-1", "{\"a\":1}"));
+        HttpResponse<String> second = send(once("/tasks?x=1", runKey, "once-1", "{\"a\":1}"));
+
+        assertThat(first.statusCode()).isEqualTo(201);
+        assertThat(second.statusCode()).isEqualTo(201);
+        assertThat(second.body()).isEqualTo(first.body());
+        assertThat(second.headers().firstValue("Location")).hasValue("/tasks/tsk_1");
+        assertThat(second.headers().firstValue("Content-Type"))
+                .isEqualTo(first.headers().firstValue("Content-Type"));
+        assertThat(second.headers().firstValue("Idempotent-Replayed")).hasValue("true");
+        assertThat(second.headers().firstValue("X-Request-Id"))
+                .isNotEqualTo(first.headers().firstValue("X-Request-Id"));
+        assertThat(upstream.seen()).hasSize(1);
+        assertThat(new String(upstream.seen().getFirst().body(), UTF_8)).isEqualTo("{\"a\":1}");
+
+        problem(send(once("/tasks?x=1", runKey, "once-1", "{\"a\":2}")), 409, "IDEMPOTENCY_MISMATCH");
+        problem(send(once("/tasks?x=2", runKey, "once-1", "{\"a\":1}")), 409, "IDEMPOTENCY_MISMATCH");
+        problem(send(once("/webhooks", ADMIN, " ", "{}")), 400, "INVALID_FIELD");
+        // Keys of different callers are different keys.
+        assertThat(send(once("/tasks?x=1", ADMIN, "once-1", "{\"a\":1}")).body())
+                .contains("tsk_2");
+    }
+
+    @Test
+    void a_new_api_key_made_under_an_idempotency_key_is_shown_to_the_same_caller_alone_and_not_stored_in_the_clear()
+            throws Exception {
+        String body = "{\"name\":\"once\",\"scope\":\"read\"}";
+        HttpResponse<String> first = send(once("/keys", ADMIN, "once-2", body));
+        HttpResponse<String> second = send(once("/keys", ADMIN, "once-2", body));
+
+        assertThat(first.statusCode()).isEqualTo(201);
+        assertThat(second.body()).isEqualTo(first.body());
+        assertThat(second.headers().firstValue("Cache-Control")).hasValue("no-store");
+        String secret = Json.mapper().readTree(first.body()).get("key").stringValue();
+        assertThat(send(request("/keys", ADMIN)).body().split("\"name\":\"once\"", -1))
+                .hasSize(2);
+        assertThat(gateway.getBean(JdbcClient.class)
+                        .sql("select key_hash, request_hash, answer from first_answer")
+                        .query((row, index) ->
+                                row.getString(1) + row.getString(2) + new String(row.getBytes(3), ISO_8859_1))
+                        .list())
+                .isNotEmpty()
+                .noneMatch(row -> row.contains(secret) || row.contains("once-2"));
+    }
+
+    @Test
+    void a_request_that_comes_while_the_first_is_at_work_is_told_so() throws Exception {
+        CountDownLatch arrived = new CountDownLatch(1);
+        CountDownLatch open = new CountDownLatch(1);
+        upstream.answers(exchange -> {
+            arrived.countDown();
+            try {
+                open.await(60, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            UpstreamDouble.answer(exchange, 202, "application/json", "{\"n\":1}");
+        });
+        CompletableFuture<HttpResponse<String>> first = CLIENT.sendAsync(
+                once("/adaptations/adp_1/cancel", runKey, "once-3", "").build(), BodyHandlers.ofString());
+        assertThat(arrived.await(60, TimeUnit.SECONDS)).isTrue();
+        HttpResponse<String> meanwhile = send(once("/adaptations/adp_1/cancel", runKey, "once-3", ""));
+        problem(meanwhile, 409, "IDEMPOTENCY_IN_PROGRESS");
+        assertThat(meanwhile.headers().firstValue("Retry-After")).hasValue("1");
+        open.countDown();
+        assertThat(first.get(60, TimeUnit.SECONDS).body()).isEqualTo("{\"n\":1}");
+        assertThat(send(once("/adaptations/adp_1/cancel", runKey, "once-3", "")).body())
+                .isEqualTo("{\"n\":1}");
+    }
+
+    @Test
+    void a_failure_of_the_platform_is_not_kept_but_a_refusal_is() throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        upstream.answers(exchange -> UpstreamDouble.answer(
+                exchange,
+                asked.incrementAndGet() == 1 ? 503 : 404,
+                "application/problem+json",
+                "{\"type\":\"about:blank\",\"title\":\"t\",\"status\":404,\"detail\":\"d\",\"code\":\"NOT_FOUND\","
+                        + "\"errors\":[]}"));
+        assertThat(send(once("/adaptations/adp_2/pause", runKey, "once-4", "")).statusCode())
+                .isEqualTo(503);
+        assertThat(send(once("/adaptations/adp_2/pause", runKey, "once-4", "")).statusCode())
+                .isEqualTo(404);
+        assertThat(send(once("/adaptations/adp_2/pause", runKey, "once-4", "")).statusCode())
+                .isEqualTo(404);
+        assertThat(asked).hasValue(2);
+        // Runs tie their keys to themselves, so those calls pass.
+        send(once("/adapt", runKey, "once-5", "{}"));
+        send(once("/adapt", runKey, "once-5", "{}"));
+        assertThat(asked).hasValue(4);
+        assertThat(upstream.seen().getLast().header("Idempotency-Key")).isEqualTo("once-5");
+    }
+
+    @Test
+    void a_query_that_can_not_be_read_is_refused() throws Exception {
+        problem(send(request("/adaptations?=b", readKey)), 400, "INVALID_FIELD");
+        problem(send(request("/adaptations?task=a%00b", readKey)), 400, "INVALID_FIELD");
+    }
+
+    @Test
+    void an_expired_key_is_refused() throws Exception {
+        String body = "{\"name\":\"short\",\"scope\":\"read\",\"expires_at\":\"%s\"}";
+        HttpResponse<String> created = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(body.formatted(Instant.now().plusSeconds(3600)))));
+        assertThat(created.statusCode()).as(created.body()).isEqualTo(201);
+        JsonNode key = Json.mapper().readTree(created.body());
+        assertThat(key.get("expires_at").asString()).isNotBlank();
+        String secret = key.get("key").stringValue();
+        assertThat(send(request("/models", secret)).statusCode()).isEqualTo(200);
+        gateway.getBean(JdbcClient.class)
+                .sql("update api_key set expires_at = now() - interval '1 second' where id = ?")
+                .param(key.get("id").stringValue())
+                .update();
+        problem(send(request("/models", secret)), 401, "INVALID_KEY");
+        for (String wrong : List.of("2020-01-01T00:00:00Z", "1999-12-31T23:59:59Z")) {
+            HttpResponse<String> refused = send(request("/keys", ADMIN)
+                    .header("Content-Type", "application/json")
+                    .POST(BodyPublishers.ofString(body.formatted(wrong))));
+            assertThat(problem(refused, 400, "INVALID_FIELD")
+                            .at("/errors/0/pointer")
+                            .stringValue())
+                    .isEqualTo("/expires_at");
+        }
     }
 
     @Test

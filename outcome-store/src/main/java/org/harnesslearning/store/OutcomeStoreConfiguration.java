@@ -1,6 +1,7 @@
 package org.harnesslearning.store;
 
 import java.time.Clock;
+import org.harnesslearning.store.harness.HarnessNames;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.key.ApiKeyStore;
 import org.harnesslearning.store.run.ActivityStore;
@@ -25,6 +26,11 @@ public class OutcomeStoreConfiguration {
     @Bean
     HarnessStore harnessStore(JdbcClient jdbc, Clock clock) {
         return new HarnessStore(jdbc, clock);
+    }
+
+    @Bean
+    HarnessNames harnessNames(JdbcClient jdbc, Clock clock) {
+        return new HarnessNames(jdbc, clock);
     }
 
     @Bean

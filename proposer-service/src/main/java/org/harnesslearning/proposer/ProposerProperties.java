@@ -2,7 +2,9 @@ package org.harnesslearning.proposer;
 
 import java.time.Duration;
 import java.util.Map;
+import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.proposer.evaluation.Patience;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -23,6 +25,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param heartbeat time between heartbeat comments of an event stream
  * @param maxWait longest {@code Prefer: wait}
  * @param reviseWait wait of a revision or evaluation without {@code Prefer}
+ * @param liveMaxAge how long a team's agent may use its copy of a live harness without asking again
  * @param prices price by model name, for cost and {@code gate.max_cost}; models without one have no cost
  */
 @ConfigurationProperties("proposer")
@@ -40,11 +43,18 @@ public record ProposerProperties(
         @DefaultValue("15s") Duration heartbeat,
         @DefaultValue("10m") Duration maxWait,
         @DefaultValue("60s") Duration reviseWait,
+        @DefaultValue("10s") Duration liveMaxAge,
         @DefaultValue Map<String, Price> prices) {
     /** Price of a million tokens, in the currency of the installation. */
     public record Price(
             @DefaultValue("0") double prompt,
-            @DefaultValue("0") double completion) {}
+            @DefaultValue("0") double completion) {
+        public Price {
+            if (!(prompt >= 0 && completion >= 0) || Double.isInfinite(prompt + completion)) {
+                throw new IllegalArgumentException("proposer.prices must not be negative");
+            }
+        }
+    }
 
     public ProposerProperties {
         if (questionLanes < 1 || candidateLanes < 1 || attempts < 1) {
@@ -52,6 +62,11 @@ public record ProposerProperties(
                     "proposer.question-lanes, proposer.candidate-lanes and proposer.attempts are at least 1");
         }
         prices = Map.copyOf(prices);
+    }
+
+    /** Price of a model; a pinned version ({@code name@sha256:…}) costs what its name costs. Null without a price. */
+    public @Nullable Price price(String model) {
+        return prices.get(ModelInfo.unpinned(model));
     }
 
     /** What one evaluation or check waits for room at the executor. */

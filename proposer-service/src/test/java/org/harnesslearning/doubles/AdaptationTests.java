@@ -404,8 +404,17 @@ class AdaptationTests {
                         .status())
                 .isEqualTo(204);
         assertThat(platform.api.get("/adaptations/" + id).status()).isEqualTo(404);
-        for (String table :
-                List.of("run_item", "round", "candidate", "proposer_call", "evaluation", "run_event", "run_budget")) {
+        for (String table : List.of(
+                "run_item",
+                "round",
+                "candidate",
+                "proposer_call",
+                "evaluation",
+                "run_event",
+                "run_budget",
+                "model_call",
+                "result_use",
+                "question_result")) {
             assertThat(platform.jdbc
                             .sql("select count(*) from " + table + " where run_id = ?")
                             .param(id)

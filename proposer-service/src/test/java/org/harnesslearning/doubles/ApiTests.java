@@ -114,7 +114,7 @@ class ApiTests {
                 .contains("same harness as 1/0");
         Api.Answer junit = platform.api.get(path + "/report?format=junit");
         assertThat(junit.header("content-type")).startsWith("application/xml");
-        assertThat(junit.body()).contains("tests=\"5\" failures=\"0\" errors=\"0\" skipped=\"1\"");
+        assertThat(junit.body()).contains("tests=\"7\" failures=\"0\" errors=\"0\" skipped=\"1\"");
         assertThat(platform.api.get(path + "/report?format=pdf").status()).isEqualTo(400);
     }
 

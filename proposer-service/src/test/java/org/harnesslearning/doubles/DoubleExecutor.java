@@ -175,6 +175,13 @@ public class DoubleExecutor implements ExecutorApi {
                     Hashes.json(request.scorer()));
             QuestionResult result = results.find(key).orElse(null);
             if (result != null) {
+                results.use(
+                        request.runId(),
+                        key.harnessHash(),
+                        request.repeat(),
+                        request.solverHash(),
+                        key.scorerHash(),
+                        List.of(item.hash()));
                 work.cached++;
             } else {
                 result = compute(request, work, item, key);
@@ -235,8 +242,9 @@ public class DoubleExecutor implements ExecutorApi {
         if (!place.find()) {
             throw new IllegalArgumentException("a question of these tests ends with k/n: " + item.question());
         }
-        boolean right = Integer.parseInt(place.group(1))
-                < Double.parseDouble(level == null ? "0" : level) * Integer.parseInt(place.group(2));
+        boolean right = !place.group(1).equals(comment(source, "wrong"))
+                && Integer.parseInt(place.group(1))
+                        < Double.parseDouble(level == null ? "0" : level) * Integer.parseInt(place.group(2));
         String answer = right ? item.answers().getFirst() : "something else";
         return new QuestionResult(
                 item.hash(),

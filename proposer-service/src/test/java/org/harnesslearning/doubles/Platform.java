@@ -31,8 +31,15 @@ final class Platform implements AutoCloseable {
     private final ConfigurableApplicationContext proposer;
 
     Platform() {
+        this(List.of());
+    }
+
+    /** @param more further arguments of the service */
+    Platform(List<String> more) {
         SpringApplication application = new SpringApplication(ProposerApplication.class);
-        proposer = application.run(arguments(database, doubles.url(), 0).toArray(String[]::new));
+        List<String> arguments = new ArrayList<>(arguments(database, doubles.url(), 0));
+        arguments.addAll(more);
+        proposer = application.run(arguments.toArray(String[]::new));
         api = new Api("http://127.0.0.1:"
                 + ((ServletWebServerApplicationContext) proposer).getWebServer().getPort());
     }
@@ -58,6 +65,8 @@ final class Platform implements AutoCloseable {
                 "--platform.executor-url=" + doublesUrl,
                 "--platform.solver-url=" + doublesUrl,
                 "--proposer.default-model=solver",
+                "--proposer.prices[solver].prompt=2",
+                "--proposer.prices[solver].completion=8",
                 "--proposer.retry-delay=5ms",
                 "--proposer.poll-wait=1s",
                 "--proposer.event-poll=20ms",

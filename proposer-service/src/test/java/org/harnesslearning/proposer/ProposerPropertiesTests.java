@@ -32,6 +32,7 @@ class ProposerPropertiesTests {
                         Duration.ofSeconds(15),
                         Duration.ofMinutes(10),
                         Duration.ofSeconds(60),
+                        Duration.ofSeconds(10),
                         Map.of()));
     }
 
@@ -51,7 +52,9 @@ class ProposerPropertiesTests {
                 Map.entry("proposer.heartbeat", "9s"),
                 Map.entry("proposer.max-wait", "10s"),
                 Map.entry("proposer.revise-wait", "11s"),
-                Map.entry("proposer.prices.m.prompt", "0.5")));
+                Map.entry("proposer.live-max-age", "13s"),
+                Map.entry("proposer.prices.m.prompt", "0.5"),
+                Map.entry("proposer.prices[qwen2.5-coder].completion", "2")));
 
         assertThat(properties)
                 .isEqualTo(new ProposerProperties(
@@ -68,7 +71,12 @@ class ProposerPropertiesTests {
                         Duration.ofSeconds(9),
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(11),
-                        Map.of("m", new ProposerProperties.Price(0.5, 0))));
+                        Duration.ofSeconds(13),
+                        Map.of(
+                                "m",
+                                new ProposerProperties.Price(0.5, 0),
+                                "qwen2.5-coder",
+                                new ProposerProperties.Price(0, 2))));
     }
 
     @Test

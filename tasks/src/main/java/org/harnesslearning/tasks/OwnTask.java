@@ -22,7 +22,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A user's own questions. An item is {@code {"id"?, "question", "answer": string | [string], "split"?, "metadata"?}};
+ * A user's own questions. An item is {@code {"id"?, "question", "answer": string | [string], "split"?, "metadata"?, "regression"?}};
  * items come as JSON Lines, as one JSON array, or as an object with one array a split. All faults are reported at once, up
  * to {@value #MAX_ERRORS}, each with a JSON Pointer to the item and for JSON Lines with the line's number.
  */
@@ -44,7 +44,7 @@ public final class OwnTask {
 
     private static final int MAX_ID = 200;
     private static final int MAX_ERRORS = 20;
-    private static final Set<String> FIELDS = Set.of("id", "question", "answer", "split", "metadata");
+    private static final Set<String> FIELDS = Set.of("id", "question", "answer", "split", "metadata", "regression");
     private static final int FEEDBACK_PERCENT = 20;
     private static final int DEV_PERCENT = 30;
 
@@ -148,8 +148,9 @@ public final class OwnTask {
             if (errors.size() >= MAX_ERRORS) {
                 break;
             }
-            Item item = Item.of(own.question(), own.answers());
-            Split split = own.split() == null ? byHash(item.hash()) : own.split();
+            Item plain = Item.of(own.question(), own.answers());
+            Item item = new Item(plain.hash(), plain.question(), plain.answers(), null, own.mark());
+            Split split = own.split() == null ? byHash(item.hash(), own.regression()) : own.split();
             // A blank more or less at an end makes no new question.
             Place earlier = places.putIfAbsent(own.question().strip(), new Place(own.pointer(), split));
             if (earlier != null) {
@@ -161,6 +162,14 @@ public final class OwnTask {
                                 ? "the question of " + earlier.pointer() + " comes again in " + split.json()
                                 : "the question of " + earlier.pointer() + " in "
                                         + earlier.split().json() + " comes again in " + split.json()));
+                continue;
+            }
+            if (own.regression() && split == Split.FEEDBACK) {
+                errors.add(new FieldError(
+                        own.pointer() + "/regression",
+                        ErrorCode.INVALID_FIELD,
+                        "feedback questions are not asked again at the end; an item of the regression set stands in dev"
+                                + " or held_out"));
                 continue;
             }
             String fault = scorer.fault(item);
@@ -198,7 +207,7 @@ public final class OwnTask {
 
     private record Place(String pointer, Split split) {}
 
-    private static final OwnItem BROKEN = new OwnItem("", null, "", List.of(), null, Map.of());
+    private static final OwnItem BROKEN = new OwnItem("", null, "", List.of(), null, Map.of(), false);
 
     private static void readArray(
             JsonNode array, String pointer, @Nullable Split split, List<OwnItem> items, List<FieldError> errors) {
@@ -237,9 +246,14 @@ public final class OwnTask {
         List<String> answers = reader.answers(node.get("answer"));
         Split split = reader.split(node.get("split"), given);
         Map<String, Object> metadata = reader.metadata(node.get("metadata"));
+        JsonNode regression = node.get("regression");
+        if (regression != null && !regression.isNull() && !regression.isBoolean()) {
+            reader.fault("/regression", "regression must be true or false");
+        }
         return errors.size() > before || question == null
                 ? BROKEN
-                : new OwnItem(at, id, question, answers, split, metadata);
+                : new OwnItem(
+                        at, id, question, answers, split, metadata, regression != null && regression.asBoolean(false));
     }
 
     /** Reads the fields of one item. */
@@ -364,11 +378,12 @@ public final class OwnTask {
         return ordered;
     }
 
-    private static Split byHash(String hash) {
+    /** Items of the regression set go to dev in place of feedback. */
+    private static Split byHash(String hash, boolean regression) {
         int percent =
                 (int) (Long.parseLong(hash.substring(hash.indexOf(':') + 1).substring(0, 12), 16) % 100);
         if (percent < FEEDBACK_PERCENT) {
-            return Split.FEEDBACK;
+            return regression ? Split.DEV : Split.FEEDBACK;
         }
         return percent < FEEDBACK_PERCENT + DEV_PERCENT ? Split.DEV : Split.HELD_OUT;
     }

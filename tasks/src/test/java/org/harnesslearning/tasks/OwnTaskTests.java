@@ -118,7 +118,7 @@ class OwnTaskTests {
     @Test
     void items_without_a_split_are_divided_by_the_hash_of_the_question() {
         List<OwnItem> items = IntStream.range(0, 5000)
-                .mapToObj(i -> new OwnItem("/" + i, null, "question " + i, List.of("a"), null, Map.of()))
+                .mapToObj(i -> new OwnItem("/" + i, null, "question " + i, List.of("a"), null, Map.of(), false))
                 .toList();
         TaskItems split = OwnTask.split(items, false, EXACT, "/items");
         assertThat(split.feedback().size()).isBetween(900, 1100);
@@ -135,7 +135,7 @@ class OwnTaskTests {
         for (String text : splitAndQuestion) {
             String[] parts = text.split(":", 2);
             items.add(new OwnItem(
-                    "/items/" + items.size(), null, parts[1], List.of("1"), Split.valueOf(parts[0]), Map.of()));
+                    "/items/" + items.size(), null, parts[1], List.of("1"), Split.valueOf(parts[0]), Map.of(), false));
         }
         return items;
     }
@@ -173,7 +173,7 @@ class OwnTaskTests {
     @Test
     void items_that_the_scorer_cannot_score_are_refused() {
         List<OwnItem> items = new ArrayList<>(items("FEEDBACK:a", "DEV:b", "HELD_OUT:c"));
-        items.set(1, new OwnItem("/items/1", null, "b", List.of("1", "many"), Split.DEV, Map.of()));
+        items.set(1, new OwnItem("/items/1", null, "b", List.of("1", "many"), Split.DEV, Map.of(), false));
         PlatformException e = error(() -> OwnTask.split(items, false, NUMERIC, "/items"));
         assertThat(e.errors().getFirst().pointer()).isEqualTo("/items/1/answer");
         assertThat(e.getMessage()).contains("many");

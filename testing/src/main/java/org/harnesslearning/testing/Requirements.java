@@ -74,6 +74,17 @@ final class Requirements {
         }
     }
 
+    static final class PythonTools implements ExecutionCondition {
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return decide(
+                    Files.isExecutable(SharedData.pythonTool("schemathesis"))
+                            ? null
+                            : "the Python tools are not in the cache: run ./harness verify, or install"
+                                    + " testing/python-tools.txt into a virtual environment and set HARNESS_PYTHON_TOOLS");
+        }
+    }
+
     static final class Shared implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {

@@ -54,6 +54,16 @@ public final class SharedData {
                 .findFirst();
     }
 
+    /**
+     * A tool of {@code python-tools.txt}, whether it exists or not: in the virtual environment that
+     * {@code HARNESS_PYTHON_TOOLS} names, else in the cache's.
+     */
+    public static Path pythonTool(String name) {
+        String own = System.getenv("HARNESS_PYTHON_TOOLS");
+        Path folder = own == null || own.isBlank() ? cache().resolve("python-tools") : Path.of(own);
+        return folder.resolve("bin").resolve(name);
+    }
+
     /** A fetched model's file, whether it exists or not. */
     public static Path model(String name) {
         return cache().resolve("models").resolve(name).resolve(name + ".gguf");

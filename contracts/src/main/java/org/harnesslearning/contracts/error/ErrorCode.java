@@ -19,6 +19,7 @@ public enum ErrorCode {
     INVALID_STATE(ErrorType.USER, 409, "The resource's state does not allow this"),
     NOT_FINISHED(ErrorType.USER, 409, "The run has not finished"),
     IDEMPOTENCY_MISMATCH(ErrorType.USER, 409, "The idempotency key was used with another request"),
+    IDEMPOTENCY_IN_PROGRESS(ErrorType.USER, 409, "The first request with this idempotency key is at work"),
     PROMOTION_REFUSED(ErrorType.USER, 409, "The version is not better than the serving one"),
     TOO_LARGE(ErrorType.USER, 413, "The body is too large"),
     UNSUPPORTED_MEDIA_TYPE(ErrorType.USER, 415, "The body's media type is not supported"),

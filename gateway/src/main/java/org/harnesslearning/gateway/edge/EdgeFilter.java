@@ -114,12 +114,31 @@ final class EdgeFilter extends OncePerRequestFilter {
                     request.getMethod() + " is not supported here; allowed: " + allowed(here));
             return;
         }
+        if (!readable(request)) {
+            Problems.write(request, response, ErrorCode.INVALID_FIELD, "The query can't be read");
+            return;
+        }
         long limit = endpoint.get().maxBody().toBytes();
         if (request.getContentLengthLong() > limit) {
             refuse(request, response, ErrorCode.TOO_LARGE, LimitedBody.detail(limit));
             return;
         }
         chain.doFilter(new LimitedBody(request, limit), response);
+    }
+
+    /** Whether the query has a form that can be read, and no NUL character, which the store can't take. */
+    private static boolean readable(HttpServletRequest request) {
+        String query = request.getQueryString();
+        if (query == null || request.getContentType() != null) {
+            // A form in the body counts among the parameters, and its size is not checked yet.
+            return query == null || !query.contains("%00");
+        }
+        try {
+            request.getParameterMap();
+            return !query.contains("%00");
+        } catch (IllegalStateException e) {
+            return false;
+        }
     }
 
     private @Nullable Caller authenticate(HttpServletRequest request, HttpServletResponse response) throws IOException {

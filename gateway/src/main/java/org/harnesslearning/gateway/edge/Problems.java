@@ -38,7 +38,7 @@ public final class Problems {
     }
 
     /** Writes an answer of one code where no handler was reached. */
-    static void write(HttpServletRequest request, HttpServletResponse response, ErrorCode code, String detail)
+    public static void write(HttpServletRequest request, HttpServletResponse response, ErrorCode code, String detail)
             throws IOException {
         response.setStatus(code.status());
         response.setContentType(Problem.MEDIA_TYPE);

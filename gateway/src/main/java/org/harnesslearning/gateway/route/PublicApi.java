@@ -26,7 +26,8 @@ public final class PublicApi {
     private static final DataSize SMALL = DataSize.ofKilobytes(64);
 
     private static final String ID = "{id:[A-Za-z0-9_-]{1,64}}";
-    private static final String HASH = "{hash:[A-Za-z0-9:]{1,80}}";
+    private static final String NAME = "{name:[a-z0-9][a-z0-9._-]{0,63}}";
+    private static final String HASH = "{hash:sha256:[0-9a-f]{64}}";
 
     private final List<Endpoint> endpoints = new ArrayList<>();
 
@@ -36,6 +37,9 @@ public final class PublicApi {
         proposer(HttpMethod.POST, "/evaluations", Scope.RUN, BODY);
         get("/revisions/" + ID);
         get("/evaluations/" + ID);
+        get("/evaluations/" + ID + "/report");
+        proposer(HttpMethod.DELETE, "/revisions/" + ID, Scope.RUN, SMALL);
+        proposer(HttpMethod.DELETE, "/evaluations/" + ID, Scope.RUN, SMALL);
         get("/adaptations");
         get("/adaptations/" + ID);
         proposer(HttpMethod.DELETE, "/adaptations/" + ID, Scope.RUN, SMALL);
@@ -47,14 +51,34 @@ public final class PublicApi {
         proposer(HttpMethod.POST, "/adaptations/" + ID + "/cancel", Scope.RUN, SMALL);
         proposer(HttpMethod.POST, "/adaptations/" + ID + "/pause", Scope.RUN, SMALL);
         proposer(HttpMethod.POST, "/adaptations/" + ID + "/resume", Scope.RUN, SMALL);
+        get("/harnesses/names");
+        get("/harnesses/names/" + NAME);
+        proposer(HttpMethod.DELETE, "/harnesses/names/" + NAME, Scope.ADMIN, SMALL);
+        proposer(HttpMethod.POST, "/harnesses/names/" + NAME + "/versions", Scope.RUN, BODY);
+        proposer(HttpMethod.POST, "/harnesses/names/" + NAME + "/promote", Scope.RUN, BODY);
+        proposer(HttpMethod.POST, "/harnesses/names/" + NAME + "/rollback", Scope.RUN, SMALL);
+        get("/harnesses/names/" + NAME + "/history");
+        get("/harnesses/names/" + NAME + "/live");
         get("/harnesses/" + HASH);
-        get("/harnesses/" + HASH + "/diff/{other:[A-Za-z0-9:]{1,80}}");
+        get("/harnesses/" + HASH + "/diff/{other:sha256:[0-9a-f]{64}}");
         proposer(HttpMethod.POST, "/tasks", Scope.RUN, UPLOAD);
         get("/tasks");
         get("/tasks/{id:[A-Za-z0-9_.-]{1,64}}");
         get("/models");
         get("/status");
         training();
+
+        proposer(HttpMethod.POST, "/webhooks", Scope.ADMIN, SMALL);
+        proposer(HttpMethod.GET, "/webhooks", Scope.ADMIN, SMALL);
+        proposer(HttpMethod.GET, "/webhooks/" + ID, Scope.ADMIN, SMALL);
+        proposer(HttpMethod.DELETE, "/webhooks/" + ID, Scope.ADMIN, SMALL);
+        proposer(HttpMethod.POST, "/webhooks/" + ID + "/ping", Scope.ADMIN, SMALL);
+        proposer(HttpMethod.GET, "/webhooks/" + ID + "/deliveries", Scope.ADMIN, SMALL);
+        proposer(
+                HttpMethod.POST,
+                "/webhooks/" + ID + "/deliveries/{delivery:[A-Za-z0-9_-]{1,64}}/redeliver",
+                Scope.ADMIN,
+                SMALL);
 
         add(HttpMethod.POST, "/keys", GATEWAY, Scope.ADMIN, SMALL);
         add(HttpMethod.GET, "/keys", GATEWAY, Scope.ADMIN, SMALL);

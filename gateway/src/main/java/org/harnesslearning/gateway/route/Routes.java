@@ -8,6 +8,7 @@ import java.net.http.HttpTimeoutException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import org.apache.tomcat.util.http.InvalidParameterException;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.web.InternalSecretFilter;
 import org.harnesslearning.contracts.web.Problem;
@@ -171,6 +172,10 @@ class Routes {
                         request.servletRequest(), ErrorCode.TOO_LARGE, LimitedBody.detail(request.servletRequest()));
             }
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+                if (cause instanceof InvalidParameterException) {
+                    return Problems.answer(
+                            request.servletRequest(), ErrorCode.INVALID_FIELD, "The query can't be read");
+                }
                 if (cause instanceof HttpTimeoutException) {
                     LOG.warn("{} {}: no answer in time", request.method(), request.path());
                     return Problems.unavailable(

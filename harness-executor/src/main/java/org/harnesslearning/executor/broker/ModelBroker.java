@@ -244,6 +244,7 @@ public final class ModelBroker {
                             INVALID_STATE,
                             NOT_FINISHED,
                             IDEMPOTENCY_MISMATCH,
+                            IDEMPOTENCY_IN_PROGRESS,
                             PROMOTION_REFUSED,
                             UNSUPPORTED_MEDIA_TYPE,
                             OVERLAPPING_SPLITS,

@@ -26,8 +26,17 @@ public class RunLimits {
                 .update();
     }
 
-    /** Forgets a deleted run's budget and its ledger of calls; cached results stay. */
+    /**
+     * Forgets what the executor wrote for a deleted run: budget, ledger of calls and the results that it computed, with
+     * their answers and traces. Results that another run took over stay, for they are that run's too.
+     */
     public void delete(String run) {
+        jdbc.sql("delete from result_use where run_id = ?").param(run).update();
+        jdbc.sql("""
+                        delete from question_result q where q.run_id = ? and not exists (
+                            select 1 from result_use u
+                            where u.harness_hash = q.harness_hash and u.item_hash = q.item_hash and u.repeat = q.repeat
+                              and u.solver_hash = q.solver_hash and u.scorer_hash = q.scorer_hash)""").param(run).update();
         jdbc.sql("delete from model_call where run_id = ?").param(run).update();
         jdbc.sql("delete from run_budget where run_id = ?").param(run).update();
     }

@@ -3,6 +3,7 @@ package org.harnesslearning.store.run;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Clock;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -185,6 +186,14 @@ public class RunStore {
         jdbc.sql("update run set repeated = repeated + ?, version = version + 1 where id = ?")
                 .params(Columns.row(calls, id))
                 .update();
+    }
+
+    /** Runs of every kind that ended before a time, oldest first. */
+    public List<RunRow> finishedBefore(Instant time, int limit) {
+        return jdbc.sql("select * from run where finished_at < ? order by finished_at limit ?")
+                .params(Columns.row(Columns.time(time), limit))
+                .query(RunStore::row)
+                .list();
     }
 
     /** Deletes a run and all that belongs to it; harnesses stay. */

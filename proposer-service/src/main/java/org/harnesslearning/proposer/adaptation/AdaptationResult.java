@@ -1,6 +1,8 @@
 package org.harnesslearning.proposer.adaptation;
 
 import java.util.List;
+import org.harnesslearning.proposer.gate.Flip;
+import org.harnesslearning.proposer.gate.Verdict;
 import org.harnesslearning.tasks.statistics.Gain;
 import org.harnesslearning.tasks.statistics.Gate;
 import org.harnesslearning.tasks.statistics.Interval;
@@ -13,9 +15,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param harness hash of the chosen harness
  * @param noise the starting harness against itself; null where it was not measured
+ * @param gateReasons why the gate failed, one sentence each
+ * @param flips dev and held-out questions that went from right to wrong
+ * @param regression what became of the regression set; null without one
  */
 record AdaptationResult(
-        String harness, HeldOut heldOut, @Nullable Noise noise, Gate gate) {
+        String harness,
+        HeldOut heldOut,
+        @Nullable Noise noise,
+        Gate gate,
+        List<String> gateReasons,
+        List<Flip> flips,
+        Verdict.@Nullable Regression regression) {
     /**
      * Held-out scores; null where not measured.
      *

@@ -8,21 +8,20 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.harnesslearning.contracts.task.Split;
-import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.evaluation.Evaluator;
 import org.harnesslearning.proposer.evaluation.Measurement;
+import org.harnesslearning.proposer.gate.GateCheck;
+import org.harnesslearning.proposer.gate.Verdict;
 import org.harnesslearning.proposer.revision.RoundRunner;
 import org.harnesslearning.proposer.run.RunContext;
-import org.harnesslearning.proposer.run.RunCost;
 import org.harnesslearning.proposer.run.RunPlan;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunStop;
-import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.store.run.CandidateRow;
 import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.MeasuredQuestion;
 import org.harnesslearning.store.run.RoundRow;
 import org.harnesslearning.tasks.statistics.Gain;
-import org.harnesslearning.tasks.statistics.Gate;
 import org.harnesslearning.tasks.statistics.Noise;
 import org.harnesslearning.tasks.statistics.ScoreSummary;
 import org.jspecify.annotations.Nullable;
@@ -36,14 +35,12 @@ import org.springframework.stereotype.Component;
 class FinalMeasurement {
     private final RunServices services;
     private final Evaluator evaluator;
-    private final RunCost cost;
-    private final ProposerProperties properties;
+    private final GateCheck gates;
 
-    FinalMeasurement(RunServices services, Evaluator evaluator, RunCost cost, ProposerProperties properties) {
+    FinalMeasurement(RunServices services, Evaluator evaluator, GateCheck gates) {
         this.services = services;
         this.evaluator = evaluator;
-        this.cost = cost;
-        this.properties = properties;
+        this.gates = gates;
     }
 
     /**
@@ -139,6 +136,7 @@ class FinalMeasurement {
                 demonstrations.add(AdaptationResult.Named.of(name.substring("demonstration-".length()), score));
             }
         });
+        Verdict verdict = gates.judge(run, List.of(dev(run, harness), pair(Split.HELD_OUT, before, after)), gain, null);
         return new AdaptationResult(
                 harness,
                 new AdaptationResult.HeldOut(
@@ -150,20 +148,43 @@ class FinalMeasurement {
                         demonstrations,
                         gain),
                 before == null || again == null ? null : Noise.of(before.scores(), again.scores()),
-                gate(run, gain));
+                verdict.gate(),
+                verdict.reasons(),
+                verdict.flips(),
+                verdict.regression());
     }
 
     private static @Nullable ScoreSummary summary(Measurement.@Nullable Done done, double level, long seed) {
         return done == null ? null : ScoreSummary.of(done.scores(), done.strict(), level, seed);
     }
 
-    private Gate gate(RunContext run, @Nullable Gain gain) {
-        RunSettings.Gate gate = run.settings().gate();
-        if (gate == null) {
-            return Gate.NONE;
-        }
-        Double most = gate.maxCost();
-        Double spent = cost.of(run.id(), run.settings(), properties.prices());
-        return Gate.judge(gain, gate.minGain(), run.recorded(), most != null && (spent == null || spent > most));
+    private GateCheck.Pair dev(RunContext run, String harness) {
+        List<EvaluationRow> done = services.evaluations().all(run.id()).stream()
+                .filter(row -> row.split() == Split.DEV && row.state() == EvaluationRow.State.DONE)
+                .toList();
+        List<MeasuredQuestion> before = done.stream()
+                .filter(row -> row.role() == EvaluationRow.Role.SEED)
+                .findFirst()
+                .map(EvaluationRow::results)
+                .orElse(List.of());
+        List<MeasuredQuestion> after = harness.equals(run.seedHarness())
+                ? before
+                : done.stream()
+                        .filter(row -> row.harness().equals(harness))
+                        .findFirst()
+                        .map(EvaluationRow::results)
+                        .orElse(List.of());
+        return new GateCheck.Pair(Split.DEV, before, after);
+    }
+
+    private static GateCheck.Pair pair(
+            Split split, Measurement.@Nullable Done before, Measurement.@Nullable Done after) {
+        return new GateCheck.Pair(split, questions(before), questions(after));
+    }
+
+    private static List<MeasuredQuestion> questions(Measurement.@Nullable Done done) {
+        return done == null
+                ? List.of()
+                : done.results().stream().map(MeasuredQuestion::of).toList();
     }
 }

@@ -8,6 +8,7 @@ import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.task.Split;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.order.RunEndpoints;
+import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.EvaluationRow;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.DeleteMapping;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -30,12 +32,15 @@ import org.springframework.web.bind.annotation.RestController;
 class EvaluationController {
     private final RunEndpoints endpoints;
     private final RunEndpoints.Form form;
+    private final RunDesk desk;
     private final RunServices services;
     private final RunView view;
 
-    EvaluationController(RunEndpoints endpoints, RunServices services, RunView view, ProposerProperties properties) {
+    EvaluationController(
+            RunEndpoints endpoints, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
         this.endpoints = endpoints;
         this.form = new RunEndpoints.Form(RunKind.EVALUATION, "/evaluations", properties.reviseWait(), this::resource);
+        this.desk = desk;
         this.services = services;
         this.view = view;
     }
@@ -57,16 +62,26 @@ class EvaluationController {
         return endpoints.read(form, id, ifNoneMatch, caller);
     }
 
+    @DeleteMapping("/evaluations/{id}")
+    ResponseEntity<Void> delete(@PathVariable("id") String id) {
+        desk.delete(RunKind.EVALUATION, id);
+        return ResponseEntity.noContent().build();
+    }
+
     private Map<String, Object> resource(RunRow run, Caller caller) {
         List<EvaluationRow> evaluations = services.evaluations().all(run.id());
-        List<MeasuredQuestion> results =
-                evaluations.isEmpty() ? List.of() : evaluations.getFirst().results();
+        List<MeasuredQuestion> results = evaluations.stream()
+                .filter(evaluation -> evaluation.role() == EvaluationRow.Role.CANDIDATE)
+                .findFirst()
+                .map(EvaluationRow::results)
+                .orElse(List.of());
         Map<String, Integer> byCode = new TreeMap<>();
         results.forEach(result -> byCode.merge(result.code().name(), 1, Integer::sum));
         boolean heldOut = RunView.settings(run).split() == Split.HELD_OUT;
         Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
         fields.put("harness", run.seedHarness());
         fields.put("score", RunView.score(run, results));
+        fields.put("result", run.result());
         fields.put("by_code", byCode);
         fields.put(
                 "questions",
@@ -75,7 +90,8 @@ class EvaluationController {
                         .toList());
         fields.put("recorded", run.recorded());
         fields.put("usage", view.usage(run));
-        fields.put("links", Map.of("self", "/evaluations/" + run.id()));
+        fields.put(
+                "links", Map.of("self", "/evaluations/" + run.id(), "report", "/evaluations/" + run.id() + "/report"));
         return fields;
     }
 

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param sizes null where the request names no numbers of questions
  * @param harness source
+ * @param baseline source of the harness that an evaluation compares with
+ * @param regression hashes or users' ids of items that must not flip to wrong
  */
 record Order(
         TaskSource task,
@@ -32,11 +34,13 @@ record Order(
         @Nullable Boolean evaluate,
         @Nullable Split split,
         @Nullable Integer repeat,
+        @Nullable String baseline,
         SolverSettings solver,
         ModelInfo solverModel,
         Limits limits,
         RunSettings.Budget budget,
         RunSettings.@Nullable Gate gate,
+        List<String> regression,
         long seed,
         Map<String, String> labels,
         boolean allowMissingHeldOut) {}

@@ -1,6 +1,5 @@
 package org.harnesslearning.proposer.order;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -26,8 +25,6 @@ import org.harnesslearning.proposer.prompt.Demonstrations;
 import org.harnesslearning.proposer.revision.Prompts;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.proposer.task.OwnTasks;
-import org.harnesslearning.store.Columns;
-import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.tasks.Families;
 import org.harnesslearning.tasks.Family;
@@ -41,24 +38,22 @@ import tools.jackson.databind.JsonNode;
 /** Reads a request's body: all faults are found before the first is thrown, and nothing outside is changed. */
 @Component
 class OrderReader {
-    /** Most bytes of a harness. */
-    static final int MAX_HARNESS_BYTES = 256 * 1024;
-
     private static final int MAX_CANDIDATES = 64;
     private static final int MAX_ROUNDS = 100;
     private static final int MAX_TOKENS = 32_768;
     private static final int MAX_LABELS = 32;
+    private static final int MAX_REGRESSION = 1000;
 
     private final ProposerProperties properties;
     private final ModelCatalog models;
-    private final HarnessStore harnesses;
+    private final HarnessReader harnesses;
     private final OwnTasks ownTasks;
     private final Prompts prompts;
 
     OrderReader(
             ProposerProperties properties,
             ModelCatalog models,
-            HarnessStore harnesses,
+            HarnessReader harnesses,
             OwnTasks ownTasks,
             Prompts prompts) {
         this.properties = properties;
@@ -80,7 +75,8 @@ class OrderReader {
         boolean propose = kind != RunKind.EVALUATION;
         boolean allowMissing = fields.bool("allow_missing_held_out", false);
         TaskSource task = task(fields, allowMissing || !adapt, faults);
-        String harness = harness(fields);
+        String harness = harnesses.read(fields, "harness", SeedHarness.MINIMAL);
+        String baseline = propose ? null : harnesses.read(fields, "baseline", null);
         SplitSizes sizes = sizes(fields);
         Integer candidates = propose ? (int) fields.integer("candidates", 4, 1, MAX_CANDIDATES) : null;
         Integer rounds = adapt ? (int) fields.integer("rounds", 3, 1, MAX_ROUNDS) : null;
@@ -92,8 +88,9 @@ class OrderReader {
         SolverSettings solver = solver(fields, known);
         Limits limits = limits(fields);
         RunSettings.Budget budget = budget(fields);
-        RunSettings.Gate gate = adapt ? gate(fields, proposer, solver) : null;
         boolean revise = kind == RunKind.REVISION;
+        RunSettings.Gate gate = revise ? null : gate(fields, adapt, fields.value("baseline") != null, proposer, solver);
+        List<String> regression = revise ? List.of() : regression(fields);
         List<QuestionResult> report = revise ? report(fields) : null;
         Boolean evaluate = revise ? fields.bool("evaluate", true) : null;
         Split split = propose ? null : fields.choice("split", Split.class, Split.DEV);
@@ -117,11 +114,13 @@ class OrderReader {
                 evaluate,
                 split,
                 repeat,
+                baseline,
                 solver,
                 Objects.requireNonNull(known.get(solver.model())),
                 limits,
                 budget,
                 gate,
+                regression,
                 seed,
                 labels,
                 allowMissing);
@@ -200,49 +199,6 @@ class OrderReader {
         return own == null || id == null
                 ? null
                 : new TaskSource.Stored(id, own.description(), own.scorer(), own.items());
-    }
-
-    private @Nullable String harness(Fields fields) {
-        Fields harness = fields.object("harness");
-        if (harness == null) {
-            return fields.has("harness") ? null : SeedHarness.MINIMAL;
-        }
-        JsonNode source = harness.value("source");
-        String hash = harness.text("hash", 80);
-        harness.end();
-        if ((source == null) == (hash == null)) {
-            fields.fault("harness", "must have exactly one of source, hash");
-            return null;
-        }
-        if (hash != null) {
-            String found = harnesses.find(hash).orElse(null);
-            if (found == null) {
-                harness.fault("hash", ErrorCode.INVALID_HARNESS, "names no stored harness");
-            }
-            return found;
-        }
-        return source(harness, Objects.requireNonNull(source));
-    }
-
-    private static @Nullable String source(Fields harness, JsonNode value) {
-        if (!value.isString()) {
-            harness.fault("source", "must be text");
-            return null;
-        }
-        String source = value.asString();
-        String fault = null;
-        if (source.isBlank()) {
-            fault = "is empty";
-        } else if (!Columns.storable(source).equals(source)) {
-            fault = "is not UTF-8 text: it has NUL characters or halves of surrogate pairs";
-        } else if (source.getBytes(StandardCharsets.UTF_8).length > MAX_HARNESS_BYTES) {
-            fault = "is larger than " + MAX_HARNESS_BYTES / 1024 + " KiB";
-        }
-        if (fault != null) {
-            harness.fault("source", ErrorCode.INVALID_HARNESS, fault);
-            return null;
-        }
-        return source;
     }
 
     private static @Nullable SplitSizes sizes(Fields fields) {
@@ -367,24 +323,48 @@ class OrderReader {
         return read;
     }
 
+    /** A gate. An adaptation is judged by its held-out gain, an evaluation by its score, by its gain, or by both. */
     private RunSettings.@Nullable Gate gate(
-            Fields fields, RunSettings.@Nullable Proposer proposer, SolverSettings solver) {
+            Fields fields,
+            boolean adapt,
+            boolean compared,
+            RunSettings.@Nullable Proposer proposer,
+            SolverSettings solver) {
         Fields gate = fields.object("gate");
         if (gate == null) {
             return null;
         }
-        double minGain = gate.number("min_gain", 0.05, -1, 1);
+        Double minGain = adapt || gate.has("min_gain") ? Double.valueOf(gate.number("min_gain", 0.05, -1, 1)) : null;
+        Double minScore = !adapt && gate.has("min_score") ? Double.valueOf(gate.number("min_score", 0, 0, 1)) : null;
+        if (!adapt && minGain != null && !compared) {
+            gate.fault("min_gain", "needs a baseline to measure the gain against");
+        }
+        if (!adapt && !compared && minScore == null && !gate.has("max_cost")) {
+            gate.fault("min_score", "is needed where there is no baseline");
+        }
         double confidence = gate.number("confidence", 0.95, 0.5, 0.999);
-        Double maxCost = gate.has("max_cost") ? gate.number("max_cost", 0, 0, 1e12) : null;
+        Double maxCost = gate.has("max_cost") ? Double.valueOf(gate.number("max_cost", 0, 0, 1e12)) : null;
         gate.end();
         if (maxCost != null) {
             List.of(proposer == null ? solver.model() : proposer.model(), solver.model()).stream()
-                    .map(ModelInfo::unpinned)
-                    .filter(model -> !properties.prices().containsKey(model))
+                    .filter(model -> properties.price(model) == null)
                     .findFirst()
                     .ifPresent(model -> gate.fault("max_cost", "needs a configured price of the model " + model));
         }
-        return new RunSettings.Gate(minGain, confidence, maxCost);
+        return new RunSettings.Gate(minGain, confidence, maxCost, minScore);
+    }
+
+    private static List<String> regression(Fields fields) {
+        JsonNode given = fields.value("regression");
+        if (given == null) {
+            return List.of();
+        }
+        boolean texts = given.isArray() && given.valueStream().allMatch(JsonNode::isString);
+        if (!texts || given.size() > MAX_REGRESSION) {
+            fields.fault("regression", "must be an array of at most " + MAX_REGRESSION + " item hashes or ids");
+            return List.of();
+        }
+        return given.valueStream().map(JsonNode::stringValue).toList();
     }
 
     /** A structured report given with a revision: question results, traces optional. */

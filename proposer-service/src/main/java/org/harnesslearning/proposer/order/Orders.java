@@ -1,16 +1,20 @@
 package org.harnesslearning.proposer.order;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.FieldError;
 import org.harnesslearning.contracts.error.PlatformException;
-import org.harnesslearning.contracts.execution.CheckRequest;
-import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.ExecutorApi;
 import org.harnesslearning.contracts.execution.GenerateRequest;
 import org.harnesslearning.contracts.execution.QuestionResult;
@@ -45,6 +49,7 @@ import tools.jackson.databind.JsonNode;
 @Component
 public class Orders {
     private final OrderReader reader;
+    private final HarnessReader harnesses;
     private final RunDesk desk;
     private final RunServices services;
     private final ExecutorApi executor;
@@ -54,6 +59,7 @@ public class Orders {
 
     Orders(
             OrderReader reader,
+            HarnessReader harnesses,
             RunDesk desk,
             RunServices services,
             ExecutorApi executor,
@@ -61,6 +67,7 @@ public class Orders {
             Ids ids,
             RunTraces traces) {
         this.reader = reader;
+        this.harnesses = harnesses;
         this.desk = desk;
         this.services = services;
         this.executor = executor;
@@ -93,20 +100,28 @@ public class Orders {
                     "/splits/held_out",
                     "There are no held-out questions; say \"allow_missing_held_out\": true to go without");
         }
+        List<String> regression = regression(order, items);
         checkReport(order, items);
         checkBudget(kind, order, items);
-        checkHarness(order);
-        RunRow run = row(kind, order, items, caller);
+        harnesses.check(order.harness(), "/harness/source", order.limits());
+        if (order.baseline() != null) {
+            harnesses.check(order.baseline(), "/baseline/source", order.limits());
+        }
+        RunSettings settings = settings(order, items, regression);
+        RunRow run = row(kind, order, items, settings, caller);
         Map<Split, List<Item>> bySplit = new EnumMap<>(Split.class);
         for (Split split : Split.values()) {
             bySplit.put(split, items.of(split));
         }
         return desk.order(
                 run,
-                settings(order, items),
+                settings,
                 bySplit,
                 order.harness(),
-                order.demonstrations().stream().map(Demonstration::result).toList(),
+                Stream.concat(
+                                order.demonstrations().stream().map(Demonstration::result),
+                                Stream.ofNullable(order.baseline()))
+                        .toList(),
                 once);
     }
 
@@ -144,8 +159,12 @@ public class Orders {
         }
     }
 
-    /** The first items of each split: as many as asked for, else at most the default numbers. */
-    private static TaskItems limited(TaskItems items, @Nullable SplitSizes sizes) {
+    /**
+     * The first items of each split: as many as asked for, else at most the default numbers. Items of the regression set
+     * come first, so that a limit leaves none of them out while there is room.
+     */
+    private static TaskItems limited(TaskItems all, @Nullable SplitSizes sizes) {
+        TaskItems items = new TaskItems(all.feedback(), anchorsFirst(all.dev()), anchorsFirst(all.heldOut()));
         if (sizes == null) {
             return items.limit(SplitSizes.DEFAULTS);
         }
@@ -160,6 +179,53 @@ public class Orders {
             throw PlatformException.fields(errors);
         }
         return items.limit(sizes);
+    }
+
+    private static List<Item> anchorsFirst(List<Item> items) {
+        return Stream.concat(
+                        items.stream().filter(Orders::anchor), items.stream().filter(item -> !anchor(item)))
+                .toList();
+    }
+
+    private static boolean anchor(Item item) {
+        return item.mark() != null && item.mark().regression();
+    }
+
+    /** Hashes of the items that must not flip to wrong: those that the request names and those that the task marks. */
+    private static List<String> regression(Order order, TaskItems items) {
+        Map<String, Item> byName = new HashMap<>();
+        Set<String> hashes = new LinkedHashSet<>();
+        List<Split> splits = order.split() == null ? List.of(Split.DEV, Split.HELD_OUT) : List.of(order.split());
+        splits.stream().flatMap(split -> items.of(split).stream()).forEach(item -> {
+            byName.put(item.hash(), item);
+            if (item.mark() != null && item.mark().id() != null) {
+                byName.putIfAbsent(item.mark().id(), item);
+            }
+            if (anchor(item) && (order.split() == null || order.baseline() != null)) {
+                hashes.add(item.hash());
+            }
+        });
+        List<FieldError> errors = new ArrayList<>();
+        for (int i = 0; i < order.regression().size(); i++) {
+            Item item = byName.get(order.regression().get(i));
+            if (item == null) {
+                errors.add(new FieldError(
+                        "/regression/" + i,
+                        ErrorCode.INVALID_FIELD,
+                        "names no item of this run in "
+                                + splits.stream().map(Split::json).collect(Collectors.joining(" or "))));
+            } else {
+                hashes.add(item.hash());
+            }
+        }
+        if (errors.isEmpty() && !order.regression().isEmpty() && order.split() != null && order.baseline() == null) {
+            errors.add(new FieldError(
+                    "/regression", ErrorCode.INVALID_FIELD, "An evaluation needs a baseline to tell what flipped"));
+        }
+        if (!errors.isEmpty()) {
+            throw PlatformException.fields(errors);
+        }
+        return List.copyOf(hashes);
     }
 
     private static void checkReport(Order order, TaskItems items) {
@@ -189,7 +255,7 @@ public class Orders {
                         + Objects.requireNonNull(order.rounds()) * (feedback + dev)
                         + 3L * items.heldOut().size();
             case REVISION -> feedback + evaluated;
-            case EVALUATION -> items.of(Objects.requireNonNull(order.split())).size();
+            case EVALUATION -> evaluated(order, items);
         };
         if (order.budget().solverCalls() < least) {
             throw PlatformException.field(
@@ -201,26 +267,11 @@ public class Orders {
         }
     }
 
-    private void checkHarness(Order order) {
-        CheckResult check;
-        try {
-            check = executor.check(new CheckRequest(order.harness(), order.limits()));
-        } catch (RestClientException e) {
-            throw unreachable(e);
-        }
-        if (check.code() != null) {
-            throw PlatformException.field(
-                    ErrorCode.INVALID_HARNESS,
-                    "/harness/source",
-                    check.code() + ": " + (check.message() == null ? "the harness fails the check" : check.message()));
-        }
-    }
-
     private static PlatformException unreachable(RestClientException e) {
         return new PlatformException(ErrorCode.SANDBOX_UNAVAILABLE, "The executor can't be reached", e);
     }
 
-    private RunSettings settings(Order order, TaskItems items) {
+    private RunSettings settings(Order order, TaskItems items, List<String> regression) {
         Map<Split, RunSettings.ItemsSummary> summaries = new EnumMap<>(Split.class);
         for (Split split : Split.values()) {
             summaries.put(split, RunSettings.ItemsSummary.of(items.of(split)));
@@ -250,17 +301,19 @@ public class Orders {
                 order.evaluate(),
                 order.split(),
                 order.repeat(),
+                order.baseline() == null ? null : new RunSettings.HarnessSettings(Hashes.harness(order.baseline())),
                 order.solver(),
                 order.limits(),
                 order.budget(),
                 order.gate(),
+                regression.isEmpty() ? null : regression,
                 order.seed(),
                 order.labels(),
                 order.allowMissingHeldOut(),
                 order.proposer() == null ? null : prompts.versions());
     }
 
-    private RunRow row(RunKind kind, Order order, TaskItems items, Caller caller) {
+    private RunRow row(RunKind kind, Order order, TaskItems items, RunSettings settings, Caller caller) {
         String description;
         ScorerRef scorer;
         String taskKind;
@@ -313,7 +366,7 @@ public class Orders {
                 null,
                 null,
                 null,
-                Json.mapper().valueToTree(settings(order, items)),
+                Json.mapper().valueToTree(settings),
                 Json.mapper().valueToTree(plan),
                 Hashes.harness(order.harness()),
                 recorded,
@@ -342,7 +395,13 @@ public class Orders {
                         + (order.demonstrations().isEmpty() ? 3L : 4L)
                                 * items.heldOut().size();
             case REVISION -> feedback + candidates * evaluated;
-            case EVALUATION -> items.of(Objects.requireNonNull(order.split())).size();
+            case EVALUATION -> evaluated(order, items);
         };
+    }
+
+    /** Questions that an evaluation asks, those of its baseline included. */
+    private static long evaluated(Order order, TaskItems items) {
+        long questions = items.of(Objects.requireNonNull(order.split())).size();
+        return order.baseline() == null ? questions : 2 * questions;
     }
 }

@@ -1,8 +1,11 @@
 package org.harnesslearning.proposer.report;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.execution.Usage;
+import org.harnesslearning.proposer.gate.Flip;
 import org.harnesslearning.tasks.statistics.Interval;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +35,8 @@ final class MarkdownReport {
             line(out, "%s", report.message());
         }
         scores(out, report);
+        gate(out, report.gate(), report.gateReasons());
+        groups(out, report.groups());
         outcomes(out, report);
         accepted(out, report);
         usage(out, report.usage());
@@ -40,6 +45,99 @@ final class MarkdownReport {
             line(out, "Lineage `%s`", report.lineageHash());
         }
         return out.toString();
+    }
+
+    static String render(EvaluationReport report) {
+        StringBuilder out = new StringBuilder();
+        line(out, "# Evaluation %s", report.id());
+        line(out, "");
+        line(out, "%s", report.headline());
+        line(out, "");
+        line(
+                out,
+                "Task %s · split %s · state %s (%s) · harness `%s`%s",
+                report.task(),
+                report.split(),
+                report.state(),
+                report.stopReason(),
+                report.harness(),
+                report.recorded() ? " · **recorded: true**" : "");
+        if (report.message() != null) {
+            line(out, "");
+            line(out, "%s", report.message());
+        }
+        line(out, "");
+        line(out, "## Scores");
+        line(out, "");
+        line(out, "| Harness | mean | strict | n |");
+        line(out, "|---|---|---|---|");
+        for (RunReport.Column column : Stream.of(report.baseline(), report.score())
+                .flatMap(Stream::ofNullable)
+                .toList()) {
+            line(
+                    out,
+                    "| %s | %s | %s | %d |",
+                    cell(column.name()),
+                    score(column.mean(), column.ci()),
+                    score(column.strict(), column.strictCi()),
+                    column.n());
+        }
+        if (report.gain() != null) {
+            line(out, "| **gain** | %s | – | – |", score(report.gain(), report.gainCi()));
+        }
+        gate(out, report.gate(), report.gateReasons());
+        groups(out, report.groups());
+        usage(out, report.usage());
+        return out.toString();
+    }
+
+    private static void gate(StringBuilder out, String gate, List<String> reasons) {
+        line(out, "");
+        line(out, "Gate: %s.", gate);
+        if (!reasons.isEmpty()) {
+            line(out, "");
+            reasons.forEach(reason -> line(out, "- %s", reason));
+        }
+    }
+
+    private static void groups(StringBuilder out, List<QuestionGroup> groups) {
+        if (groups.isEmpty()) {
+            return;
+        }
+        line(out, "");
+        line(out, "## Questions");
+        line(out, "");
+        line(out, "| Group | n | before | after | right to wrong | of the regression set |");
+        line(out, "|---|---|---|---|---|---|");
+        for (QuestionGroup group : groups) {
+            line(
+                    out,
+                    "| %s | %d | %s | %s | %d | %d |",
+                    cell(group.title()),
+                    group.n(),
+                    score(group.before(), null),
+                    score(group.after(), null),
+                    group.flips().size(),
+                    group.regressions());
+        }
+        List<Flip> flips =
+                groups.stream().flatMap(group -> group.flips().stream()).toList();
+        if (!flips.isEmpty()) {
+            line(out, "");
+            line(out, "Went from right to wrong:");
+            line(out, "");
+            for (Flip flip : flips) {
+                line(
+                        out,
+                        "- `%s`%s in %s: %s to %s%s",
+                        flip.item(),
+                        flip.id() == null ? "" : " (" + cell(flip.id()) + ")",
+                        flip.split().json(),
+                        number(flip.before()),
+                        number(flip.after()),
+                        flip.regression() ? " **regression set**" : "");
+            }
+        }
     }
 
     private static void scores(StringBuilder out, RunReport report) {
@@ -70,9 +168,8 @@ final class MarkdownReport {
         line(out, "");
         line(
                 out,
-                "A/A noise of the starting harness (mean absolute difference): %s. Gate: %s.",
-                report.noise() == null ? "not measured" : number(report.noise()),
-                report.gate());
+                "A/A noise of the starting harness (mean absolute difference): %s.",
+                report.noise() == null ? "not measured" : number(report.noise()));
     }
 
     private static void outcomes(StringBuilder out, RunReport report) {

@@ -12,7 +12,7 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code GET /adaptations/{id}/report}. */
+/** {@code GET /adaptations/{id}/report} and {@code GET /evaluations/{id}/report}. */
 @RestController
 class ReportController {
     private static final MediaType MARKDOWN = MediaType.parseMediaType("text/markdown;charset=UTF-8");
@@ -27,20 +27,47 @@ class ReportController {
     }
 
     @GetMapping("/adaptations/{id}/report")
-    ResponseEntity<Object> report(
+    ResponseEntity<Object> adaptation(
             @PathVariable("id") String id, @RequestParam(name = "format", defaultValue = "json") String format) {
-        RunRow run = desk.get(RunKind.ADAPTATION, id);
+        RunReport report = reports.of(finished(RunKind.ADAPTATION, id));
+        return switch (format) {
+            case "json" -> json(report);
+            case "markdown" -> text(MARKDOWN, MarkdownReport.render(report));
+            case "junit" -> text(XML, JunitReport.render(report));
+            default -> throw unknown();
+        };
+    }
+
+    @GetMapping("/evaluations/{id}/report")
+    ResponseEntity<Object> evaluation(
+            @PathVariable("id") String id, @RequestParam(name = "format", defaultValue = "json") String format) {
+        EvaluationReport report = reports.ofEvaluation(finished(RunKind.EVALUATION, id));
+        return switch (format) {
+            case "json" -> json(report);
+            case "markdown" -> text(MARKDOWN, MarkdownReport.render(report));
+            case "junit" -> text(XML, JunitReport.render(report));
+            default -> throw unknown();
+        };
+    }
+
+    private RunRow finished(RunKind kind, String id) {
+        RunRow run = desk.get(kind, id);
         if (!run.state().terminal()) {
             throw new PlatformException(
                     ErrorCode.NOT_FINISHED, "The run is " + run.state().json() + "; its report comes with its end");
         }
-        RunReport report = reports.of(run);
-        return switch (format) {
-            case "json" ->
-                ResponseEntity.ok().contentType(MediaType.APPLICATION_JSON).body(report);
-            case "markdown" -> ResponseEntity.ok().contentType(MARKDOWN).body(MarkdownReport.render(report));
-            case "junit" -> ResponseEntity.ok().contentType(XML).body(JunitReport.render(report));
-            default -> throw new PlatformException(ErrorCode.INVALID_FIELD, "format is none of json, markdown, junit");
-        };
+        return run;
+    }
+
+    private static ResponseEntity<Object> json(Object report) {
+        return ResponseEntity.ok().contentType(MediaType.APPLICATION_JSON).body(report);
+    }
+
+    private static ResponseEntity<Object> text(MediaType type, String report) {
+        return ResponseEntity.ok().contentType(type).body(report);
+    }
+
+    private static PlatformException unknown() {
+        return new PlatformException(ErrorCode.INVALID_FIELD, "format is none of json, markdown, junit");
     }
 }

@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.proposer.gate.Flip;
+import org.harnesslearning.proposer.gate.Verdict;
 import org.harnesslearning.proposer.run.RunCost;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
@@ -17,6 +20,7 @@ import org.harnesslearning.store.run.CandidateOutcome;
 import org.harnesslearning.store.run.CandidateRow;
 import org.harnesslearning.store.run.CandidateScore;
 import org.harnesslearning.store.run.EvaluationRow;
+import org.harnesslearning.store.run.MeasuredQuestion;
 import org.harnesslearning.store.run.RoundRow;
 import org.harnesslearning.store.run.RunRow;
 import org.harnesslearning.tasks.statistics.Gain;
@@ -25,6 +29,7 @@ import org.harnesslearning.tasks.statistics.ScoreSummary;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.MissingNode;
 
 /** Puts a finished run's report together from what is stored. */
 @Component
@@ -68,18 +73,132 @@ class Reports {
                 transductive(run, settings, rounds, candidates),
                 heldOut,
                 noise == null || !noise.isNumber() ? null : noise.asDouble(),
-                run.result() == null ? "none" : run.result().at("/gate").asString("none"),
+                gate(run),
+                gateReasons(run),
+                groups(run, rounds),
+                run.result() == null || !run.result().path("regression").isObject()
+                        ? null
+                        : Json.mapper().treeToValue(run.result().get("regression"), Verdict.Regression.class),
                 outcomes(candidates),
                 byCode,
                 candidates.stream().map(Reports::candidate).toList(),
                 accepted,
-                new RunReport.UsageByRole(
-                        services.calls().usage(run.id()),
-                        services.budgets().usage(run.id()).solver(),
-                        run.repeated(),
-                        cost.of(run.id(), settings, services.properties().prices()),
-                        run.activeMs()),
+                usage(run, settings),
                 run.lineageHash());
+    }
+
+    /** The report of an evaluation. */
+    EvaluationReport ofEvaluation(RunRow run) {
+        RunSettings settings = RunView.settings(run);
+        Split split = Objects.requireNonNull(settings.split());
+        List<EvaluationRow> rows = services.evaluations().all(run.id());
+        List<MeasuredQuestion> measured = results(rows, EvaluationRow.Role.CANDIDATE, split, null);
+        List<MeasuredQuestion> baseline = results(rows, EvaluationRow.Role.SEED, split, null);
+        ScoreSummary score = RunView.score(run, measured);
+        ScoreSummary compared = RunView.score(run, baseline);
+        JsonNode gain =
+                run.result() == null ? MissingNode.getInstance() : run.result().path("gain");
+        String headline = score == null
+                ? "The evaluation ended (" + run.stopReason() + ") without a score."
+                : String.format(
+                        Locale.ROOT,
+                        "The harness scores %.3f on %d %s questions%s.%s",
+                        score.mean(),
+                        score.n(),
+                        split.json(),
+                        compared == null ? "" : String.format(Locale.ROOT, ", the baseline %.3f", compared.mean()),
+                        run.recorded() ? " Replies came from a file (recorded: true)." : "");
+        return new EvaluationReport(
+                run.id(),
+                run.taskName(),
+                run.state().json(),
+                run.stopReason(),
+                run.message(),
+                headline,
+                run.recorded(),
+                split.json(),
+                run.seedHarness(),
+                score == null ? null : column("harness", score),
+                compared == null ? null : column("baseline", compared),
+                gain.isObject() ? Double.valueOf(gain.path("mean").asDouble()) : null,
+                interval(gain.get("ci")),
+                gate(run),
+                gateReasons(run),
+                QuestionGroup.of(
+                        split,
+                        services.runs().items(run.id()).getOrDefault(split, List.of()),
+                        baseline,
+                        measured,
+                        flips(run)),
+                usage(run, settings));
+    }
+
+    private RunReport.UsageByRole usage(RunRow run, RunSettings settings) {
+        return new RunReport.UsageByRole(
+                services.calls().usage(run.id()),
+                services.budgets().usage(run.id()).solver(),
+                run.repeated(),
+                cost.of(run.id(), settings, services.properties()),
+                run.activeMs());
+    }
+
+    private static String gate(RunRow run) {
+        return run.result() == null ? "none" : run.result().at("/gate").asString("none");
+    }
+
+    private static List<String> gateReasons(RunRow run) {
+        return run.result() == null
+                ? List.of()
+                : run.result()
+                        .path("gate_reasons")
+                        .valueStream()
+                        .map(JsonNode::asString)
+                        .toList();
+    }
+
+    private static List<Flip> flips(RunRow run) {
+        return run.result() == null
+                ? List.of()
+                : run.result()
+                        .path("flips")
+                        .valueStream()
+                        .map(flip -> Json.mapper().treeToValue(flip, Flip.class))
+                        .toList();
+    }
+
+    private List<QuestionGroup> groups(RunRow run, List<RoundRow> rounds) {
+        List<EvaluationRow> rows = services.evaluations().all(run.id());
+        Map<Split, List<Item>> items = services.runs().items(run.id());
+        String found = run.result() == null ? null : run.result().at("/harness").asString(run.seedHarness());
+        String last = found != null
+                ? found
+                : rounds.isEmpty() ? run.seedHarness() : rounds.getLast().chosen();
+        String result = last == null ? run.seedHarness() : last;
+        boolean same = result.equals(run.seedHarness());
+        List<QuestionGroup> groups = new ArrayList<>();
+        for (Split split : List.of(Split.DEV, Split.HELD_OUT)) {
+            List<MeasuredQuestion> before = results(rows, EvaluationRow.Role.SEED, split, run.seedHarness());
+            EvaluationRow.Role role = split == Split.DEV ? EvaluationRow.Role.CANDIDATE : EvaluationRow.Role.RESULT;
+            groups.addAll(QuestionGroup.of(
+                    split,
+                    items.getOrDefault(split, List.of()),
+                    before,
+                    same ? before : results(rows, role, split, result),
+                    flips(run)));
+        }
+        return groups;
+    }
+
+    private static List<MeasuredQuestion> results(
+            List<EvaluationRow> rows, EvaluationRow.Role role, Split split, @Nullable String harness) {
+        return rows.stream()
+                .filter(row -> row.role() == role
+                        && row.split() == split
+                        && row.state() == EvaluationRow.State.DONE
+                        && (harness == null || harness.equals(row.harness())))
+                .findFirst()
+                .map(EvaluationRow::results)
+                .orElse(List.of());
     }
 
     private static String headline(RunRow run, RunReport.Table heldOut, boolean improved, boolean nothingAccepted) {

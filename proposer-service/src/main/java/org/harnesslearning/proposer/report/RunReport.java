@@ -3,6 +3,7 @@ package org.harnesslearning.proposer.report;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.execution.Usage;
+import org.harnesslearning.proposer.gate.Verdict;
 import org.harnesslearning.tasks.statistics.Interval;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param roundsDone rounds that ended in a selection
  * @param transductive dev scores; selection saw these questions
  * @param heldOut held-out scores; measured once at the end
+ * @param gateReasons why the gate failed, one sentence each
+ * @param groups dev and held-out questions by group, with those that went from right to wrong
  * @param noise mean absolute difference of the starting harness to itself, null where not measured
  */
 record RunReport(
@@ -35,6 +38,9 @@ record RunReport(
         Table heldOut,
         @Nullable Double noise,
         String gate,
+        List<String> gateReasons,
+        List<QuestionGroup> groups,
+        Verdict.@Nullable Regression regression,
         Map<String, Long> outcomes,
         Map<String, Integer> byCode,
         List<Candidate> candidates,
@@ -92,6 +98,8 @@ record RunReport(
             long wallClockMs) {}
 
     RunReport {
+        gateReasons = List.copyOf(gateReasons);
+        groups = List.copyOf(groups);
         candidates = List.copyOf(candidates);
         accepted = List.copyOf(accepted);
     }

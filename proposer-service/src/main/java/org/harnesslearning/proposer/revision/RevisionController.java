@@ -6,6 +6,7 @@ import java.util.Map;
 import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.order.RunEndpoints;
+import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.CandidateRow;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.DeleteMapping;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -29,12 +31,15 @@ import org.springframework.web.bind.annotation.RestController;
 class RevisionController {
     private final RunEndpoints endpoints;
     private final RunEndpoints.Form form;
+    private final RunDesk desk;
     private final RunServices services;
     private final RunView view;
 
-    RevisionController(RunEndpoints endpoints, RunServices services, RunView view, ProposerProperties properties) {
+    RevisionController(
+            RunEndpoints endpoints, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
         this.endpoints = endpoints;
         this.form = new RunEndpoints.Form(RunKind.REVISION, "/revisions", properties.reviseWait(), this::resource);
+        this.desk = desk;
         this.services = services;
         this.view = view;
     }
@@ -54,6 +59,12 @@ class RevisionController {
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
         return endpoints.read(form, id, ifNoneMatch, caller);
+    }
+
+    @DeleteMapping("/revisions/{id}")
+    ResponseEntity<Void> delete(@PathVariable("id") String id) {
+        desk.delete(RunKind.REVISION, id);
+        return ResponseEntity.noContent().build();
     }
 
     private Map<String, Object> resource(RunRow run, Caller caller) {

@@ -47,7 +47,9 @@ record Progress(long done, long planned) {
         long dev = run.items(Split.DEV).size();
         long feedback = run.plan().report() == null ? run.items(Split.FEEDBACK).size() : 0;
         if (run.kind() == RunKind.EVALUATION) {
-            return evaluations.isEmpty() ? run.items(split(settings)).size() : 0;
+            int planned = settings.baseline() == null ? 1 : 2;
+            return (long) Math.max(0, planned - evaluations.size())
+                    * run.items(split(settings)).size();
         }
         long remaining =
                 run.kind() == RunKind.ADAPTATION && evaluations.stream().noneMatch(Progress::baseline) ? dev : 0;

@@ -1,8 +1,6 @@
 package org.harnesslearning.proposer.run;
 
-import java.util.Map;
 import org.harnesslearning.contracts.execution.Usage;
-import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.jspecify.annotations.Nullable;
@@ -18,9 +16,8 @@ public class RunCost {
     }
 
     /** Cost so far; null when a model of the run has no price. */
-    public @Nullable Double of(String run, RunSettings settings, Map<String, ProposerProperties.Price> prices) {
-        ProposerProperties.Price solver =
-                prices.get(ModelInfo.unpinned(settings.solver().model()));
+    public @Nullable Double of(String run, RunSettings settings, ProposerProperties prices) {
+        ProposerProperties.Price solver = prices.price(settings.solver().model());
         if (solver == null) {
             return null;
         }
@@ -28,8 +25,7 @@ public class RunCost {
         if (settings.proposer() == null) {
             return cost;
         }
-        ProposerProperties.Price proposer =
-                prices.get(ModelInfo.unpinned(settings.proposer().model()));
+        ProposerProperties.Price proposer = prices.price(settings.proposer().model());
         return proposer == null ? null : cost + price(proposer, services.calls().usage(run));
     }
 

@@ -3,6 +3,7 @@ package org.harnesslearning.proposer.run;
 import java.util.Map;
 import org.harnesslearning.store.run.RunRow;
 import org.harnesslearning.store.run.RunState;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.stereotype.Component;
 
 /** Writes a run's events: each in the transaction of the change that it tells of. */
@@ -12,14 +13,21 @@ public class RunEvents {
     public static final String FINISHED = "finished";
 
     private final RunServices services;
+    private final ObjectProvider<RunListener> listeners;
 
-    RunEvents(RunServices services) {
+    /** @param listeners asked for at the first end of a run, since they may need the scheduler that runs the runs */
+    RunEvents(RunServices services, ObjectProvider<RunListener> listeners) {
         this.services = services;
+        this.listeners = listeners;
     }
 
     /** Appends an event; the caller holds the transaction. */
     public void append(String run, String type, Object data) {
         services.runs().event(run, type, data);
+        if (type.equals(FINISHED)) {
+            RunRow row = services.runs().get(run);
+            listeners.orderedStream().forEach(listener -> listener.finished(row));
+        }
     }
 
     /** Changes the state and tells of it; the caller holds the transaction. */

@@ -201,7 +201,7 @@ public class RunView {
         usage.put("cached", spent.cached());
         usage.put("proposer", services.calls().usage(run.id()));
         usage.put("solver", spent.solver());
-        usage.put("cost", cost.of(run.id(), settings(run), services.properties().prices()));
+        usage.put("cost", cost.of(run.id(), settings(run), services.properties()));
         usage.put("wall_clock_ms", run.activeMs());
         return usage;
     }

@@ -24,7 +24,9 @@ import org.jspecify.annotations.Nullable;
  * @param evaluate revisions only: whether the edits are run
  * @param split evaluations only
  * @param repeat evaluations only: 0 for the first scoring
+ * @param baseline evaluations only: the harness that the gain is measured against, null for none
  * @param gate null when none was asked for
+ * @param regression hashes of the items that must not flip to wrong, in item order; null for none
  * @param versions versions of prompt and report templates; null for evaluations
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -40,10 +42,12 @@ public record RunSettings(
         @Nullable Boolean evaluate,
         @Nullable Split split,
         @Nullable Integer repeat,
+        @Nullable HarnessSettings baseline,
         SolverSettings solver,
         Limits limits,
         Budget budget,
         @Nullable Gate gate,
+        @Nullable List<String> regression,
         long seed,
         Map<String, String> labels,
         boolean allowMissingHeldOut,
@@ -138,16 +142,27 @@ public record RunSettings(
         public static final Budget DEFAULTS = new Budget(2000, 2_000_000, 3600);
     }
 
-    /** What a gain must be to pass. */
+    /**
+     * What a result must be to pass.
+     *
+     * @param minGain least mean gain; null only where an evaluation has no baseline
+     * @param confidence level of the gain's interval, whose lower bound must be above 0
+     * @param maxCost most cost of the whole run; null for no bound
+     * @param minScore evaluations only: least mean score; null for no bound
+     */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record Gate(
-            double minGain, double confidence, @Nullable Double maxCost) {}
+            @Nullable Double minGain,
+            double confidence,
+            @Nullable Double maxCost,
+            @Nullable Double minScore) {}
 
     /** Versions of what the proposer reads; never mixed within a run. */
     public record Versions(String prompt, String report, String descriptions) {}
 
     public RunSettings {
         items = Map.copyOf(items);
+        regression = regression == null ? null : List.copyOf(regression);
         labels = Map.copyOf(labels);
     }
 

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.harnesslearning.contracts.json.Json;
 import tools.jackson.databind.JsonNode;
@@ -21,12 +22,13 @@ final class AdaptCommand {
               --out FILE            where the resulting harness goes
               --rounds N            (3)
               --selection POLICY    keep_incumbent (default) or best_of_round
-              --min-gain X          gate: exit code 1 unless the held-out gain reaches X and its interval excludes 0
+              --gate NAME=VALUE,…   exit code 1 unless it passes: min_gain (0.05), confidence (0.95), max_cost
+              --min-gain X          short for --gate min_gain=X
               --json                print the finished resource instead of a summary
-            """ + RunRequest.HELP + """
+            """ + CiOptions.HELP + RunRequest.HELP + """
 
-            Exit codes: 0 finished (and the gate passed); 1 the gate failed; 2 wrong options or request; 3 the run failed or
-            was cancelled; 4 the platform can't be reached or refuses the key.
+            Exit codes: 0 finished (and the gate passed); 1 the gate failed; 2 wrong options or request; 3 the run failed, was
+            cancelled or took too long, or the platform can't be reached or refuses the key.
             """;
 
     private AdaptCommand() {}
@@ -34,17 +36,42 @@ final class AdaptCommand {
     static ExitCode run(List<String> given, Surroundings surroundings) {
         Set<String> named = new HashSet<>(RunRequest.OPTIONS);
         named.addAll(Surroundings.OPTIONS);
+        named.addAll(CiOptions.OPTIONS);
         named.addAll(Set.of("out", "rounds", "selection", "min-gain"));
         Set<String> flags = new HashSet<>(RunRequest.FLAGS);
+        flags.addAll(CiOptions.FLAGS);
         flags.add("json");
         Arguments arguments = Arguments.parse(given, named, flags);
+        Map<String, Object> ci = new LinkedHashMap<>();
+        Map<String, Object> gate = CiOptions.gate(arguments, Set.of("min_gain", "confidence", "max_cost"));
+        arguments.number("min-gain").ifPresent(gain -> {
+            if (gate.put("min_gain", gain) != null) {
+                throw CommandException.usage("--min-gain and min_gain of --gate exclude each other");
+            }
+        });
+        CiOptions.put(arguments, ci);
         try (Api api = surroundings.connect(arguments)) {
             Map<String, Object> body = new LinkedHashMap<>(RunRequest.of(arguments, api));
             arguments.integer("rounds", 1).ifPresent(n -> body.put("rounds", n));
             arguments.text("selection").ifPresent(policy -> body.put("selection", policy));
-            arguments.number("min-gain").ifPresent(gain -> body.put("gate", Map.of("min_gain", gain)));
+            body.putAll(ci);
+            if (!gate.isEmpty()) {
+                body.put("gate", gate);
+            }
             boolean json = arguments.flag("json");
-            JsonNode run = follow(api, body, json ? silent(surroundings) : surroundings);
+            JsonNode run = api.post("/adapt", body, 0);
+            String path = "/adaptations/" + run.path("id").asString("");
+            if (arguments.flag("no-wait")) {
+                surroundings
+                        .out()
+                        .println(json ? Json.write(run) : run.path("id").asString(""));
+                return ExitCode.DONE;
+            }
+            Surroundings shown = json ? silent(surroundings) : surroundings;
+            shown.out().println("Started " + api.base() + path);
+            int rounds = run.path("settings").path("rounds").asInt(0);
+            run = follow(api, path, rounds, true, CiOptions.timeout(arguments), shown);
+            CiOptions.write(arguments, api, path);
             if (json) {
                 surroundings.out().println(Json.write(run));
             } else {
@@ -60,7 +87,7 @@ final class AdaptCommand {
                     }
                 }
             }
-            return exitCode(run);
+            return CiOptions.exitCode(run);
         }
     }
 
@@ -70,17 +97,25 @@ final class AdaptCommand {
         String path = "/adaptations/" + run.path("id").asString("");
         surroundings.out().println("Started " + api.base() + path);
         int rounds = run.path("settings").path("rounds").asInt(0);
-        try (Progress progress =
-                new Progress(surroundings.out(), surroundings.terminal(), rounds, surroundings.nanoTime())) {
-            return new RunFollower(api, progress, Duration.ofSeconds(1)).follow(path, true);
-        }
+        return follow(api, path, rounds, true, Optional.empty(), surroundings);
     }
 
-    static ExitCode exitCode(JsonNode run) {
-        if (!run.path("state").asString("").equals("succeeded")) {
-            return ExitCode.FAILED;
+    /**
+     * Waits for the end of a run.
+     *
+     * @param stream whether the run has events
+     * @param timeoutS longest wait
+     */
+    static JsonNode follow(
+            Api api, String path, int rounds, boolean stream, Optional<Integer> timeoutS, Surroundings surroundings) {
+        try (Progress progress =
+                new Progress(surroundings.out(), surroundings.terminal(), rounds, surroundings.nanoTime())) {
+            RunFollower follower = new RunFollower(api, progress, Duration.ofSeconds(1));
+            // A stream blocks while nothing happens, so a limited wait asks again and again instead.
+            return timeoutS.isPresent()
+                    ? follower.follow(path, Duration.ofSeconds(timeoutS.get()), surroundings.nanoTime())
+                    : follower.follow(path, stream);
         }
-        return run.path("result").path("gate").asString("none").equals("failed") ? ExitCode.GATE_FAILED : ExitCode.DONE;
     }
 
     private static Surroundings silent(Surroundings surroundings) {

@@ -15,6 +15,11 @@ final class CommandException extends RuntimeException {
         return new CommandException(ExitCode.USAGE, message);
     }
 
+    @Override
+    public String getMessage() {
+        return String.valueOf(super.getMessage());
+    }
+
     ExitCode code() {
         return code;
     }

@@ -8,9 +8,9 @@ enum ExitCode {
     GATE_FAILED(1),
     /** The command line or the request is wrong. */
     USAGE(2),
-    /** The run failed or was cancelled. */
+    /** The run failed or was cancelled; for {@code adapt} and {@code evaluate} also that no platform takes the request. */
     FAILED(3),
-    /** The platform can't be reached or refuses the key. */
+    /** The platform can't be reached or refuses the key; {@code demo}, {@code revise} and {@code status} tell it apart. */
     UNREACHABLE(4);
 
     private final int value;

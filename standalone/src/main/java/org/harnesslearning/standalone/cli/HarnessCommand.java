@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Entry of the command line; the script {@code harness} calls it after it has set things up. */
 public final class HarnessCommand {
@@ -47,7 +48,8 @@ public final class HarnessCommand {
                 return ExitCode.DONE;
             }
             return switch (command) {
-                case "adapt" -> AdaptCommand.run(options, surroundings);
+                case "adapt" -> forCi(() -> AdaptCommand.run(options, surroundings));
+                case "evaluate" -> forCi(() -> EvaluateCommand.run(options, surroundings));
                 case "revise" -> ReviseCommand.run(options, surroundings);
                 case "demo" -> DemoCommand.run(options, surroundings);
                 case "eval" -> EvalCommand.run(options, surroundings);
@@ -62,9 +64,19 @@ public final class HarnessCommand {
         }
     }
 
+    /** CI knows four exit codes: a platform that can't be reached is infrastructure like a run that failed. */
+    private static ExitCode forCi(Supplier<ExitCode> command) {
+        try {
+            return command.get();
+        } catch (CommandException e) {
+            throw e.code() == ExitCode.UNREACHABLE ? new CommandException(ExitCode.FAILED, e.getMessage()) : e;
+        }
+    }
+
     private static String help(String command) {
         return switch (command) {
             case "adapt" -> AdaptCommand.HELP;
+            case "evaluate" -> EvaluateCommand.HELP;
             case "revise" -> ReviseCommand.HELP;
             case "demo" -> DemoCommand.HELP;
             case "eval" -> EvalCommand.HELP;

@@ -3,6 +3,8 @@ package org.harnesslearning.standalone.cli;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import org.harnesslearning.contracts.json.Json;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -41,6 +43,20 @@ final class RunFollower {
         if (stream) {
             followEvents(path);
         }
+        return poll(path, () -> false);
+    }
+
+    /**
+     * Follows a run to its end, but not for ever.
+     *
+     * @throws CommandException when the time is over; the run goes on
+     */
+    JsonNode follow(String path, Duration most, LongSupplier nanoTime) {
+        long begin = nanoTime.getAsLong();
+        return poll(path, () -> nanoTime.getAsLong() - begin > most.toNanos());
+    }
+
+    private JsonNode poll(String path, BooleanSupplier over) {
         while (true) {
             JsonNode run = api.get(path);
             progress.update(run);
@@ -51,6 +67,13 @@ final class RunFollower {
             if (run.path("state").asString("").equals("paused")) {
                 progress.say("the run is paused: " + run.path("message").asString("by request") + "; POST " + path
                         + "/resume goes on");
+            }
+            if (over.getAsBoolean()) {
+                progress.stop();
+                throw new CommandException(
+                        ExitCode.FAILED,
+                        "the run is not finished in time and goes on at the platform; POST " + path
+                                + "/cancel ends it");
             }
             pause();
         }

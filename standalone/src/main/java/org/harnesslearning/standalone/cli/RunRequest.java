@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.harnesslearning.contracts.json.Json;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -59,7 +60,26 @@ final class RunRequest {
               --url URL --key KEY   another platform; default: HARNESS_URL and HARNESS_KEY, else the one of ./harness up
             """;
 
+    /** Options with a value of a run without a proposer. */
+    static final Set<String> EVALUATION_OPTIONS = OPTIONS.stream()
+            .filter(option -> !Set.of("candidates", "proposer", "demonstrations", "reply-form")
+                    .contains(option))
+            .collect(Collectors.toUnmodifiableSet());
+
+    static final String EVALUATION_HELP = HELP.lines()
+            .filter(line -> !line.matches("  --(candidates|demonstrations|reply-form) .*"))
+            .map(line -> line.replace(
+                    "proposer and solver; --proposer NAME and --solver NAME set one of them", "the solver"))
+            .collect(Collectors.joining("\n", "", "\n"));
+
     private RunRequest() {}
+
+    /** The body of an evaluation. Own items are uploaded first. */
+    static Map<String, Object> evaluation(Arguments arguments, Api api) {
+        Map<String, Object> body = new LinkedHashMap<>(of(arguments, api));
+        body.remove("proposer");
+        return body;
+    }
 
     /** The body. Own items are uploaded first. */
     static Map<String, Object> of(Arguments arguments, Api api) {
@@ -152,7 +172,7 @@ final class RunRequest {
         return text(file);
     }
 
-    private static String text(Path file) {
+    static String text(Path file) {
         try {
             return Files.readString(file, StandardCharsets.UTF_8);
         } catch (CharacterCodingException e) {

@@ -28,10 +28,7 @@ final class Summary {
         }
         Texts.usage(run.path("usage")).forEach(out::println);
         out.println();
-        String gate = run.path("result").path("gate").asString("none");
-        if (!gate.equals("none")) {
-            out.println("Gate: " + gate);
-        }
+        CiOptions.verdict(run).forEach(out::println);
         out.println(Texts.verdict(run));
     }
 

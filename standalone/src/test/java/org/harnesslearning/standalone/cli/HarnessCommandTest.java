@@ -199,6 +199,105 @@ class HarnessCommandTest {
     }
 
     @Test
+    void a_gate_is_sent_whole_and_reports_are_written_whatever_it_says() throws Exception {
+        servesARun(finished(0.8, 0.6, "failed")
+                .replace(
+                        "\"gate\":\"failed\"",
+                        "\"gate\":\"failed\",\"gate_reasons\":[\"the run cost 3, more than max_cost 2\"],"
+                                + "\"flips\":[{\"item\":\"sha256:ab\",\"split\":\"dev\",\"id\":\"q7\",\"regression\":true,"
+                                + "\"before\":1,\"after\":0}]"));
+        api.on("GET /adaptations/adp_1/report?format=junit", 200, "<testsuite/>")
+                .on("GET /adaptations/adp_1/report?format=json", 200, "{\"id\":\"adp_1\"}");
+        Path junit = folder.resolve("reports/junit.xml");
+        Path json = folder.resolve("report.json");
+        Path anchors = Files.writeString(folder.resolve("anchors.txt"), "q1\n\nq7\n");
+
+        ExitCode code = run(
+                "adapt",
+                "--task",
+                "chain_sum",
+                "--wait",
+                "--gate",
+                "min_gain=0.05,confidence=0.9,max_cost=2",
+                "--regression",
+                "@" + anchors,
+                "--labels",
+                "branch=main",
+                "--report",
+                "junit=" + junit + ",json=" + json);
+
+        assertThat(code).as(errors).isEqualTo(ExitCode.GATE_FAILED);
+        assertThat(junit).hasContent("<testsuite/>");
+        assertThat(json).hasContent("{\"id\":\"adp_1\"}");
+        assertThat(output)
+                .contains("Gate: failed", "the run cost 3, more than max_cost 2")
+                .contains("right to wrong in dev: sha256:ab (q7), of the regression set");
+        assertThat(Json.mapper().readTree(api.seen("POST /adapt").getFirst().body()))
+                .isEqualTo(Json.mapper().readTree("""
+                                {"task":{"reasoning_gym":{"family":"chain_sum"}},"regression":["q1","q7"],
+                                 "labels":{"branch":"main"},
+                                 "gate":{"min_gain":0.05,"confidence":0.9,"max_cost":2.0}}
+                                """));
+    }
+
+    @Test
+    void a_run_that_is_not_waited_for_prints_its_id() {
+        servesARun(finished(0.8, 0.6, "none"));
+        assertThat(run("adapt", "--task", "chain_sum", "--no-wait")).isEqualTo(ExitCode.DONE);
+        assertThat(output).isEqualTo("adp_1\n");
+    }
+
+    @Test
+    void a_run_that_takes_too_long_is_left_with_the_exit_code_of_infrastructure() {
+        api.on("POST /adapt", 202, adaptation("queued", ""))
+                .on("GET /adaptations/adp_1", 200, adaptation("paused", ",\"message\":\"the solver is away\""));
+        assertThat(run("adapt", "--task", "chain_sum", "--timeout", "1")).isEqualTo(ExitCode.FAILED);
+        assertThat(output).contains("the solver is away");
+        assertThat(errors).contains("not finished in time", "/adaptations/adp_1/cancel");
+    }
+
+    @Test
+    void evaluate_compares_with_a_baseline_and_ends_by_its_gate() throws Exception {
+        Path harness = Files.writeString(folder.resolve("new.py"), "def run(q, e): return 'b'\n");
+        Path baseline = Files.writeString(folder.resolve("old.py"), "def run(q, e): return 'a'\n");
+        String evaluation = """
+                {"id":"evl_1","state":"%s","stop_reason":"done","recorded":false,
+                 "score":{"mean":0.5,"n":4,"ci":{"low":0.2,"high":0.8}},
+                 "result":{"baseline":{"harness":"sha256:aa","score":{"mean":0.75,"n":4,"ci":{"low":0.4,"high":1.0}}},
+                   "gain":{"mean":-0.25,"ci":{"low":-0.5,"high":0.1}},"gate":"failed",
+                   "gate_reasons":["the gain -0.2500 is below min_gain 0.0000"]}}
+                """;
+        api.on("POST /evaluations", 202, evaluation.formatted("queued"))
+                .on("GET /evaluations/evl_1", 200, evaluation.formatted("running"))
+                .on("GET /evaluations/evl_1", 200, evaluation.formatted("succeeded"));
+
+        ExitCode code = run(
+                "evaluate",
+                "--task",
+                "tsk_1",
+                "--harness",
+                harness.toString(),
+                "--baseline",
+                baseline.toString(),
+                "--split",
+                "held_out",
+                "--model",
+                "m",
+                "--gate",
+                "min_gain=0");
+
+        assertThat(code).as(errors).isEqualTo(ExitCode.GATE_FAILED);
+        assertThat(output).contains("0.500", "0.750", "-0.250", "below min_gain");
+        assertThat(Json.mapper()
+                        .readTree(api.seen("POST /evaluations").getFirst().body()))
+                .isEqualTo(Json.mapper().readTree("""
+                                {"task":{"id":"tsk_1"},"harness":{"source":"def run(q, e): return 'b'\\n"},
+                                 "baseline":{"source":"def run(q, e): return 'a'\\n"},"split":"held_out",
+                                 "solver":{"model":"m"},"gate":{"min_gain":0.0}}
+                                """));
+    }
+
+    @Test
     void a_failed_run_is_an_exit_code_with_its_reason() {
         servesARun(adaptation("failed", ",\"message\":\"the solver is away\""));
         assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.FAILED);
@@ -239,13 +338,14 @@ class HarnessCommandTest {
     }
 
     @Test
-    void a_refused_key_and_a_missing_platform_have_their_own_exit_code() {
+    void a_refused_key_and_a_missing_platform_are_infrastructure() {
         api.on("POST /adapt", 401, "{\"code\":\"INVALID_KEY\",\"detail\":\"d\"}");
-        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.UNREACHABLE);
-        assertThat(runBare("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.UNREACHABLE);
+        assertThat(run("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.FAILED);
+        assertThat(runBare("adapt", "--task", "chain_sum")).isEqualTo(ExitCode.FAILED);
         assertThat(errors).contains("./harness up");
+        assertThat(runBare("status")).isEqualTo(ExitCode.UNREACHABLE);
         assertThat(runBare("adapt", "--task", "x", "--url", "http://127.0.0.1:1"))
-                .isEqualTo(ExitCode.UNREACHABLE);
+                .isEqualTo(ExitCode.FAILED);
     }
 
     @ParameterizedTest
@@ -257,6 +357,16 @@ class HarnessCommandTest {
                 "adapt --task a --rounds 0",
                 "adapt --task a --rounds many",
                 "adapt --task a --min-gain x",
+                "adapt --task a --gate min_gain",
+                "adapt --task a --gate min_gain=x",
+                "adapt --task a --gate min_score=0.1",
+                "adapt --task a --gate min_gain=0.1 --min-gain 0.2",
+                "adapt --task a --report pdf=r.pdf",
+                "adapt --task a --report junit=r.xml --no-wait",
+                "adapt --task a --wait --no-wait",
+                "adapt --task a --timeout 0",
+                "evaluate --task a --candidates 3",
+                "evaluate --task a --baseline missing.py",
                 "adapt --task a --json=yes",
                 "adapt --task a --what 1",
                 "adapt a.py",
@@ -291,7 +401,7 @@ class HarnessCommandTest {
 
     @Test
     void help_lists_options_of_every_command() {
-        for (String command : List.of("adapt", "revise", "demo", "status", "up")) {
+        for (String command : List.of("adapt", "evaluate", "revise", "demo", "status", "up")) {
             assertThat(runBare(command, "--help")).isEqualTo(ExitCode.DONE);
             assertThat(output).startsWith("Usage: ./harness " + command);
         }

@@ -86,11 +86,11 @@ class StatisticsTests {
         Gain clear = new Gain(0.4, new Interval(0.95, 0.1, 0.7));
         Gain doubtful = new Gain(0.4, new Interval(0.95, 0.0, 0.7));
 
-        assertThat(Gate.judge(clear, 0.4, false, false)).isEqualTo(Gate.PASSED);
-        assertThat(Gate.judge(clear, 0.41, false, false)).isEqualTo(Gate.FAILED);
-        assertThat(Gate.judge(doubtful, 0.05, false, false)).isEqualTo(Gate.FAILED);
-        assertThat(Gate.judge(clear, 0.05, true, false)).isEqualTo(Gate.FAILED);
-        assertThat(Gate.judge(clear, 0.05, false, true)).isEqualTo(Gate.FAILED);
-        assertThat(Gate.judge(null, 0, false, false)).isEqualTo(Gate.FAILED);
+        assertThat(Gate.enough(clear, 0.4)).isTrue();
+        assertThat(Gate.enough(clear, 0.41)).isFalse();
+        assertThat(Gate.enough(doubtful, 0.05)).isFalse();
+        assertThat(Gate.enough(null, 0)).isFalse();
+        assertThat(Gate.of(List.of())).isEqualTo(Gate.PASSED);
+        assertThat(Gate.of(List.of("too dear"))).isEqualTo(Gate.FAILED);
     }
 }
