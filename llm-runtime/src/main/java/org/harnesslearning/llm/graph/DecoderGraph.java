@@ -146,8 +146,8 @@ public final class DecoderGraph {
      * @param positions longest sequence; the rotary tables have so many rows
      * @param dequantise whether quantised matrices become fp32
      * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
-     *     32. This loses less of a value whose neighbours are large, and takes more time; small models need it, as each
-     *     of their few dimensions counts for more.
+     *     32, and the last matrix, to the logits, is computed in fp32. This loses less of a value whose neighbours are
+     *     large, and takes more time; small models need it, as each of their few dimensions counts for more.
      * @param stored whether quantised matrices are multiplied as they are stored, by {@link ProductOperator}, instead of by
      *     {@code MatMulNBits} from a form of its own: the least memory and the quickest load and step of one row, but slower
      *     prompts; {@code fine} is of no account then
@@ -669,7 +669,8 @@ public final class DecoderGraph {
             return storedProduct(input, List.of(stored(weight, order, bias))).getFirst();
         }
         String biasName = bias == null ? "" : biasVector(bias, order);
-        if (options.dequantise() || !weight.type().quantised()) {
+        boolean fine = options.fine();
+        if (options.dequantise() || !weight.type().quantised() || fine && name.equals(HEAD)) {
             return denseMatrix(input, name, weight, order, biasName);
         }
         long rows = weight.shape().getFirst();
@@ -677,7 +678,7 @@ public final class DecoderGraph {
         BlockPacker.Form form = BlockPacker.Form.of(weight.type());
         long blocks = columns / form.block;
         // The operator rounds its input in blocks as long as the weight's: halves with the same scale compute the same.
-        int parts = options.fine() && !name.equals(HEAD) && form.block > FINE_BLOCK ? form.block / FINE_BLOCK : 1;
+        int parts = fine && form.block > FINE_BLOCK ? form.block / FINE_BLOCK : 1;
         List<Weight.Spec> specs = new ArrayList<>(List.of(
                 new Weight.Spec(
                         name + ".quants",
