@@ -49,10 +49,9 @@ public final class HarnessCommand {
             }
             return switch (command) {
                 case "adapt" -> forCi(() -> AdaptCommand.run(options, surroundings));
-                case "evaluate" -> forCi(() -> EvaluateCommand.run(options, surroundings));
+                case "eval" -> forCi(() -> EvalCommand.run(options, surroundings));
                 case "revise" -> ReviseCommand.run(options, surroundings);
                 case "demo" -> DemoCommand.run(options, surroundings);
-                case "eval" -> EvalCommand.run(options, surroundings);
                 case "train" -> TrainCommand.run(options, surroundings);
                 case "models" -> ModelsCommand.run(options, surroundings);
                 case "status" -> StatusCommand.run(options, surroundings);
@@ -76,7 +75,6 @@ public final class HarnessCommand {
     private static String help(String command) {
         return switch (command) {
             case "adapt" -> AdaptCommand.HELP;
-            case "evaluate" -> EvaluateCommand.HELP;
             case "revise" -> ReviseCommand.HELP;
             case "demo" -> DemoCommand.HELP;
             case "eval" -> EvalCommand.HELP;

@@ -257,7 +257,7 @@ class HarnessCommandTest {
     }
 
     @Test
-    void evaluate_compares_with_a_baseline_and_ends_by_its_gate() throws Exception {
+    void eval_compares_with_a_baseline_and_ends_by_its_gate() throws Exception {
         Path harness = Files.writeString(folder.resolve("new.py"), "def run(q, e): return 'b'\n");
         Path baseline = Files.writeString(folder.resolve("old.py"), "def run(q, e): return 'a'\n");
         String evaluation = """
@@ -272,7 +272,7 @@ class HarnessCommandTest {
                 .on("GET /evaluations/evl_1", 200, evaluation.formatted("succeeded"));
 
         ExitCode code = run(
-                "evaluate",
+                "eval",
                 "--task",
                 "tsk_1",
                 "--harness",
@@ -365,8 +365,8 @@ class HarnessCommandTest {
                 "adapt --task a --report junit=r.xml --no-wait",
                 "adapt --task a --wait --no-wait",
                 "adapt --task a --timeout 0",
-                "evaluate --task a --candidates 3",
-                "evaluate --task a --baseline missing.py",
+                "eval --task a --candidates 3",
+                "eval --task a --baseline missing.py",
                 "adapt --task a --json=yes",
                 "adapt --task a --what 1",
                 "adapt a.py",
@@ -401,7 +401,7 @@ class HarnessCommandTest {
 
     @Test
     void help_lists_options_of_every_command() {
-        for (String command : List.of("adapt", "evaluate", "revise", "demo", "status", "up")) {
+        for (String command : List.of("adapt", "eval", "revise", "demo", "status", "up")) {
             assertThat(runBare(command, "--help")).isEqualTo(ExitCode.DONE);
             assertThat(output).startsWith("Usage: ./harness " + command);
         }

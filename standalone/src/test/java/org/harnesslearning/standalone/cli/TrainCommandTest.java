@@ -200,7 +200,7 @@ class TrainCommandTest {
                 {"task":{"reasoning_gym":{"family":"chain_sum"}},
                  "harness":{"source":"def run(question, env):\\n    return '1'\\n"},
                  "splits":{"held_out":4},"solver":{"model":"tiny"},"split":"held_out","repeat":1}"""));
-        assertThat(output).contains("Score 0.750 on 4 questions [0.250, 1.000], 0.500 right in full");
+        assertThat(output).contains("0.750 [0.250, 1.000], n 4, 0.500 right in full");
         assertThat(run("eval", "--task", "chain_sum", "--proposer", "tiny")).isEqualTo(ExitCode.USAGE);
     }
 
