@@ -41,7 +41,9 @@ public final class ModelRegistry {
      * @throws PlatformException with {@code UNKNOWN_MODEL}
      */
     public ModelBackend get(String name) {
-        return find(name).backend();
+        ModelBackend backend = present(name);
+        // What the list says of it is read from its file, which a call does not need.
+        return backend == null ? lookUp(name).backend() : backend;
     }
 
     /**
@@ -50,7 +52,8 @@ public final class ModelRegistry {
      * @throws PlatformException as {@link #get}
      */
     public ModelInfo info(String name) {
-        return find(name).info();
+        ModelBackend backend = present(name);
+        return backend == null ? lookUp(name).info() : backend.info();
     }
 
     /** The configured or loaded back-end of a name, null for none; nothing is looked up. */
@@ -66,11 +69,7 @@ public final class ModelRegistry {
                 .toList();
     }
 
-    private ModelFinder.Found find(String name) {
-        ModelBackend backend = present(name);
-        if (backend != null) {
-            return new ModelFinder.Found(backend, backend.info());
-        }
+    private ModelFinder.Found lookUp(String name) {
         ModelFinder.Found found = finder.find(name).orElse(null);
         if (found == null) {
             List<String> known = new ArrayList<>(backends.keySet());
