@@ -484,6 +484,14 @@ class GatewayTest {
     }
 
     @Test
+    void a_form_announced_by_a_request_that_reads_is_not_looked_for() throws Exception {
+        for (String path : List.of("/livez", "/readyz", "/metrics", "/openapi.json")) {
+            HttpResponse<String> answer = send(request(path, readKey).header("Content-Type", "multipart/form-data"));
+            assertThat(answer.statusCode()).as(path).isEqualTo(200);
+        }
+    }
+
+    @Test
     void a_query_that_can_not_be_read_is_refused() throws Exception {
         problem(send(request("/adaptations?=b", readKey)), 400, "INVALID_FIELD");
         problem(send(request("/adaptations?task=a%00b", readKey)), 400, "INVALID_FIELD");

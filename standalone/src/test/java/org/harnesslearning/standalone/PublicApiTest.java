@@ -114,7 +114,6 @@ class PublicApiTest {
 
     /** Stops, copies the data folder, and goes on with the copy: the backup and restore of docs/operations.md. */
     @Test
-    @Tag("long")
     @Order(Integer.MAX_VALUE)
     void a_copy_of_the_stopped_platforms_data_folder_is_a_backup() throws Exception {
         Map<String, Object> harness = Map.of("source", Files.readString(ROOT.resolve("examples/ci/harness.py")));
@@ -211,7 +210,6 @@ class PublicApiTest {
     }
 
     @Test
-    @Tag("long")
     @RequiresPythonTools
     void five_hundred_generated_requests_find_no_failure_and_no_undocumented_answer() throws Exception {
         fuzz(10, 500, 240);

@@ -36,7 +36,7 @@ import org.springframework.web.filter.OncePerRequestFilter;
 @Order(Ordered.HIGHEST_PRECEDENCE + 10)
 final class EdgeFilter extends OncePerRequestFilter {
     private static final String BEARER = "bearer ";
-    private static final Set<String> READING = Set.of("GET", "HEAD");
+    static final Set<String> READING = Set.of("GET", "HEAD");
 
     /** Codes whose counters exist from the start, so that the first refusal is an increase. */
     private static final List<ErrorCode> COUNTED =

@@ -42,6 +42,12 @@ public final class LimitedBody extends HttpServletRequestWrapper {
         return "The body is larger than " + limit + " bytes";
     }
 
+    /** None for a request that reads: it has no body, and a form announced all the same would be looked for. */
+    @Override
+    public @Nullable String getContentType() {
+        return EdgeFilter.READING.contains(getMethod()) ? null : super.getContentType();
+    }
+
     @Override
     public ServletInputStream getInputStream() throws IOException {
         ServletInputStream current = stream;
