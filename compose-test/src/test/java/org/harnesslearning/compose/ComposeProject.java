@@ -213,6 +213,27 @@ final class ComposeProject implements AutoCloseable {
         docker("start", container);
     }
 
+    /** Waits until the sandboxes that there are belong to so many executors at most: what a killed one left is gone. */
+    void awaitSandboxesOf(int executors) {
+        long end = System.nanoTime() + Duration.ofMinutes(3).toNanos();
+        while (true) {
+            String instances = docker(
+                    "ps",
+                    "--all",
+                    "--filter",
+                    "label=org.harnesslearning.owner=" + name,
+                    "--format",
+                    "{{.Label \"org.harnesslearning.instance\"}}");
+            if (instances.lines().distinct().count() <= executors) {
+                return;
+            }
+            if (System.nanoTime() > end) {
+                throw new AssertionError("sandboxes of lost executors stay: " + instances);
+            }
+            pause();
+        }
+    }
+
     /** Waits until a container's own health check passes. */
     void awaitHealthy(String container) {
         long end = System.nanoTime() + Duration.ofMinutes(4).toNanos();

@@ -229,6 +229,8 @@ class ComposeTest {
                 List.of("gateway", "proposer-service", "harness-executor", "solver-service", "trainer-service")) {
             containers.addAll(project.containers(service));
         }
+        // The executor that was killed above left its sandboxes to the reapers of the others.
+        project.awaitSandboxesOf(project.containers("harness-executor").size());
         project.compose(
                 Duration.ofMinutes(2),
                 "stop",
