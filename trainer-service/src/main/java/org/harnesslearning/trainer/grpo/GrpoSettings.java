@@ -2,7 +2,6 @@ package org.harnesslearning.trainer.grpo;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonValue;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.harnesslearning.contracts.request.Faults;
@@ -10,6 +9,7 @@ import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.trainer.method.AdapterSettings;
 import org.harnesslearning.trainer.method.EngineSettings;
 import org.harnesslearning.trainer.method.OptimizerSettings;
+import org.harnesslearning.trainer.method.StartHarnesses;
 import org.harnesslearning.trainer.reward.RewardMode;
 import org.harnesslearning.trainer.reward.Rewards;
 import org.harnesslearning.trainer.rollout.Groups;
@@ -123,7 +123,7 @@ record GrpoSettings(
                 fields.bool("measure_kl", true),
                 fields.number("entropy_coefficient", loss.entropyCoefficient(), 0, 100),
                 fields.number("importance_cap", loss.importanceCap(), 1, 1e6),
-                harnesses(fields),
+                StartHarnesses.read(fields),
                 several ? (Integer) (int) fields.integer("depth", 3, 1, 100) : null,
                 several ? fields.choice("selection", Chosen.class, Chosen.KEEP_INCUMBENT) : null,
                 RolloutSettings.read(fields.object("rollout")),
@@ -133,24 +133,6 @@ record GrpoSettings(
         fields.end();
         faults.check();
         return settings;
-    }
-
-    private static List<String> harnesses(Fields fields) {
-        JsonNode value = fields.value("harnesses");
-        List<String> hashes = new ArrayList<>();
-        if (value == null) {
-            return hashes;
-        }
-        boolean good = value.isArray() && value.size() <= 1000;
-        for (JsonNode hash : value) {
-            good &= hash.isString() && hash.asString().matches("sha256:[0-9a-f]{64}");
-            hashes.add(hash.asString(""));
-        }
-        if (!good) {
-            fields.fault("harnesses", "must be a list of at most 1000 hashes of stored harnesses");
-            return List.of();
-        }
-        return hashes;
     }
 
     Rewards rewards() {

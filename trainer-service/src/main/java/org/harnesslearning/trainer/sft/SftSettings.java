@@ -12,6 +12,7 @@ import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.trainer.method.AdapterSettings;
 import org.harnesslearning.trainer.method.EngineSettings;
 import org.harnesslearning.trainer.method.OptimizerSettings;
+import org.harnesslearning.trainer.method.StartHarnesses;
 import org.harnesslearning.trainer.rollout.RolloutSettings;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -110,7 +111,7 @@ record SftSettings(
                 corpus,
                 (int) fields.integer("states", 42, 1, 100_000),
                 (int) fields.integer("candidates", 8, 1, 64),
-                harnesses(fields),
+                StartHarnesses.read(fields),
                 fields.number("min_gain", 0, 0, 1),
                 (int) fields.integer("max_reply_tokens", 1024, 1, 32_768),
                 (int) fields.integer("max_tokens", 8192, 2, 131_072),
@@ -167,23 +168,5 @@ record SftSettings(
             }
         }
         return teachers;
-    }
-
-    private static List<String> harnesses(Fields fields) {
-        JsonNode value = fields.value("harnesses");
-        List<String> hashes = new ArrayList<>();
-        if (value == null) {
-            return hashes;
-        }
-        boolean good = value.isArray() && value.size() <= 1000;
-        for (JsonNode hash : value) {
-            good &= hash.isString() && hash.asString().matches("sha256:[0-9a-f]{64}");
-            hashes.add(hash.asString(""));
-        }
-        if (!good) {
-            fields.fault("harnesses", "must be a list of at most 1000 hashes of stored harnesses");
-            return List.of();
-        }
-        return hashes;
     }
 }
