@@ -41,6 +41,9 @@ final class CorpusBuilder {
     private final GroupStore groups;
     private final TransactionTemplate tx;
 
+    /** Units that an earlier start had ordered or was about to. */
+    private final Set<Long> takenUp = new HashSet<>();
+
     CorpusBuilder(
             TrainingContext context,
             SftSettings settings,
@@ -85,6 +88,9 @@ final class CorpusBuilder {
                 open.add(unit);
             }
         }
+        open.stream()
+                .filter(unit -> groups.find(context.run(), unit + 1).isPresent())
+                .forEach(takenUp::add);
         try (Collector<TeacherRevisions.Taught> collector =
                 new Collector<>(settings.groupsInFlight(), settings.failuresInRow(), context.desk())) {
             gather(open, collector, filter);
@@ -104,7 +110,14 @@ final class CorpusBuilder {
             }
             long unit = open.get(next);
             try {
-                collector.await(List.of(unit)).sampled().forEach(taught -> store(unit, taught, filter));
+                List<TeacherRevisions.Taught> sampled =
+                        collector.await(List.of(unit)).sampled();
+                sampled.forEach(taught -> store(unit, taught, filter));
+                if (sampled.isEmpty() && takenUp.remove(unit)) {
+                    // What an earlier start had ordered fell into the outage that ended it: not this start's failure.
+                    begin(unit, collector);
+                    next--;
+                }
             } catch (PlatformException e) {
                 open.forEach(left -> groups.renew(context.run(), left));
                 throw e;
