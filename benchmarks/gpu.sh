@@ -15,9 +15,9 @@ if [ -n "$packages" ]; then
 fi
 
 if [ "$what" = parity ] || [ "$what" = all ]; then
-  ./mvnw -q -B -Pgpu -pl llm-runtime -am test -Dgroups=cuda -Dsurefire.failIfNoSpecifiedTests=false
+  ./mvnw -q -B -Pgpu -pl llm-runtime,trainer-service -am test -Dgroups=cuda -Dsurefire.failIfNoSpecifiedTests=false
   sed -n 's/.* name="\([^"]*\)" time="\([^"]*\)" tests="\([^"]*\)" errors="\([^"]*\)" skipped="\([^"]*\)" failures="\([^"]*\)".*/\1: \3 tests, \4 errors, \6 failures, \5 skipped, \2 s/p' \
-    llm-runtime/target/surefire-reports/TEST-*CudaTest.xml
+    llm-runtime/target/surefire-reports/TEST-*CudaTest.xml trainer-service/target/surefire-reports/TEST-*.xml
 fi
 [ "$what" = parity ] && exit 0
 

@@ -255,9 +255,13 @@ public final class TinyModels {
                 ofLogprobs[i] = (float) Math.sin(k + 1) / all;
                 ofEntropies[i] = 0.3f * (float) Math.cos(k) / all;
             }
-            return logprobs.mul(org.bytedeco.pytorch.Tensor.create(ofLogprobs))
-                    .add(entropies.mul(org.bytedeco.pytorch.Tensor.create(ofEntropies)))
+            return logprobs.mul(like(logprobs, ofLogprobs))
+                    .add(entropies.mul(like(entropies, ofEntropies)))
                     .sum();
         };
+    }
+
+    private static org.bytedeco.pytorch.Tensor like(org.bytedeco.pytorch.Tensor tensor, float[] values) {
+        return org.bytedeco.pytorch.Tensor.create(values).to(tensor.device(), tensor.scalar_type());
     }
 }

@@ -5,14 +5,24 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.nio.FloatBuffer;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.trainer.decoder.DecoderSettings;
+import org.harnesslearning.trainer.decoder.LoraSettings;
+import org.harnesslearning.trainer.decoder.TinyModels;
+import org.harnesslearning.trainer.decoder.TrainableDecoder;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The objective on real tensors beside a reference in plain doubles and finite differences of that. */
 @SuppressWarnings("try") // scopes free what is made inside
@@ -64,10 +74,14 @@ class PolicyObjectiveTests {
     private record Computed(double loss, double[] byLogprob, double[] byEntropy, Map<String, Double> metrics) {}
 
     private static Computed compute(PolicyLoss loss, Case given, int... bounds) {
+        return compute(loss, given, "cpu", bounds);
+    }
+
+    private static Computed compute(PolicyLoss loss, Case given, String device, int... bounds) {
         try (PointerScope scope = new PointerScope()) {
             PolicyObjective objective = PolicyObjective.of(loss, given.samples);
-            Tensor logprobs = leaf(given.logprobs);
-            Tensor entropies = leaf(given.entropies);
+            Tensor logprobs = leaf(given.logprobs, device);
+            Tensor entropies = leaf(given.entropies, device);
             double sum = 0;
             int from = 0;
             int token = 0;
@@ -90,15 +104,21 @@ class PolicyObjectiveTests {
     }
 
     private static Tensor leaf(double[] values) {
+        return leaf(values, "cpu");
+    }
+
+    private static Tensor leaf(double[] values, String device) {
         float[] floats = new float[values.length];
         for (int i = 0; i < values.length; i++) {
             floats[i] = (float) values[i];
         }
-        return Tensor.create(floats).set_requires_grad(true);
+        return Tensor.create(floats)
+                .to(new Device(device), torch.ScalarType.Float)
+                .set_requires_grad(true);
     }
 
     private static double[] gradient(Tensor leaf) {
-        FloatBuffer buffer = leaf.grad().contiguous().createBuffer();
+        FloatBuffer buffer = leaf.grad().cpu().contiguous().createBuffer();
         double[] values = new double[buffer.remaining()];
         for (int i = 0; i < values.length; i++) {
             values[i] = buffer.get(i);
@@ -121,6 +141,28 @@ class PolicyObjectiveTests {
                 Computed computed = compute(loss, given, given.samples.size());
                 ReferencePolicyLoss.Result reference =
                         ReferencePolicyLoss.of(loss, given.samples, given.logprobs, given.entropies, given.tokens());
+
+                assertThat(computed.loss()).isEqualTo(reference.loss(), within(1e-5));
+                assertThat(computed.byLogprob()).containsExactly(reference.byLogprob(), within(1e-5));
+                assertThat(computed.byEntropy()).containsExactly(reference.byEntropy(), within(1e-6));
+            }
+        }
+    }
+
+    @Test
+    @Tag("cuda")
+    @EnabledIf(
+            value = "org.harnesslearning.trainer.decoder.DecoderCudaTest#gpuIsHere",
+            disabledReason = "no NVIDIA GPU with its driver is here")
+    void a_gpu_gives_the_loss_and_gradient_of_the_reference(@TempDir Path folder) {
+        // Opening a decoder there makes PyTorch know the GPU.
+        try (TrainableDecoder _ = TrainableDecoder.open(
+                TinyModels.write(folder, "llama-untied"), LoraSettings.of(2, 4), DecoderSettings.onGpu(0), 1)) {
+            for (long seed = 0; seed < 5; seed++) {
+                Case given = new Case(seed);
+                Computed computed = compute(ALL, given, "cuda:0", given.samples.size());
+                ReferencePolicyLoss.Result reference =
+                        ReferencePolicyLoss.of(ALL, given.samples, given.logprobs, given.entropies, given.tokens());
 
                 assertThat(computed.loss()).isEqualTo(reference.loss(), within(1e-5));
                 assertThat(computed.byLogprob()).containsExactly(reference.byLogprob(), within(1e-5));
