@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
@@ -327,7 +328,8 @@ class GatewayTest {
         OpenApiSchemas schemas = new OpenApiSchemas(document);
         HttpResponse<String> created = send(request("/keys", ADMIN)
                 .header("Content-Type", "application/json")
-                .POST(BodyPublishers.ofString("{\"name\":\"checked\",\"scope\":\"read\"}")));
+                .POST(BodyPublishers.ofString("{\"name\":\"checked\",\"scope\":\"read\",\"rate_per_second\":1.5,"
+                        + "\"rate_burst\":7,\"max_body_bytes\":4096}")));
         schemas.check("Key", created.body());
         schemas.check("KeyList", send(request("/keys", ADMIN)).body());
         schemas.check("Problem", send(request("/keys", readKey)).body());
@@ -627,6 +629,112 @@ class GatewayTest {
         } finally {
             over.countDown();
         }
+    }
+
+    private static JsonNode keyOf(String body) throws Exception {
+        HttpResponse<String> made = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString(body)));
+        assertThat(made.statusCode()).as(made.body()).isEqualTo(201);
+        return Json.mapper().readTree(made.body());
+    }
+
+    @Test
+    void a_key_with_limits_of_its_own_is_held_to_them_and_other_keys_are_not() throws Exception {
+        JsonNode made = keyOf("{\"name\":\"slow\",\"scope\":\"run\",\"rate_per_second\":0.01,\"rate_burst\":3,"
+                + "\"max_body_bytes\":1000}");
+        assertThat(made.get("rate_per_second").doubleValue()).isEqualTo(0.01);
+        assertThat(made.get("rate_burst").intValue()).isEqualTo(3);
+        assertThat(made.get("max_body_bytes").longValue()).isEqualTo(1000);
+        String slow = made.get("key").stringValue();
+
+        problem(send(request("/adapt", slow).POST(BodyPublishers.ofByteArray(new byte[1001]))), 413, "TOO_LARGE");
+        problem(
+                send(request("/adapt", slow)
+                        .POST(BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(new byte[1001])))),
+                413,
+                "TOO_LARGE");
+        assertThat(send(request("/adapt", slow).POST(BodyPublishers.ofByteArray(new byte[1000])))
+                        .statusCode())
+                .isEqualTo(200);
+        HttpResponse<String> fourth = send(request("/models", slow));
+        problem(fourth, 429, "RATE_LIMITED");
+        assertThat(fourth.headers().firstValue("Retry-After")).hasValue("100");
+
+        for (int i = 0; i < 5; i++) {
+            assertThat(send(request("/adapt", runKey).POST(BodyPublishers.ofByteArray(new byte[5000])))
+                            .statusCode())
+                    .isEqualTo(200);
+        }
+    }
+
+    @Test
+    void a_key_gets_no_more_than_the_operator_allows() throws Exception {
+        HttpResponse<String> refused = send(request("/keys", ADMIN)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"name\":\"x\",\"scope\":\"read\",\"rate_per_second\":201,"
+                        + "\"rate_burst\":0,\"max_body_bytes\":67108865}")));
+        JsonNode errors = problem(refused, 400, "INVALID_FIELD").get("errors");
+        assertThat(errors)
+                .extracting(error -> error.get("pointer").stringValue())
+                .containsExactly("/rate_per_second", "/rate_burst", "/max_body_bytes");
+        assertThat(errors.get(0).get("detail").stringValue()).contains("0.001 to 200");
+
+        // A large allowance lifts no endpoint's own limit.
+        String large = keyOf("{\"name\":\"large\",\"scope\":\"run\",\"max_body_bytes\":67108864}")
+                .get("key")
+                .stringValue();
+        problem(
+                send(request("/adapt", large).POST(BodyPublishers.ofByteArray(new byte[9 * 1024 * 1024]))),
+                413,
+                "TOO_LARGE");
+    }
+
+    @Test
+    void a_stream_of_events_ends_with_the_key_that_it_was_opened_with() throws Exception {
+        CountDownLatch revoked = new CountDownLatch(1);
+        CompletableFuture<Boolean> behindKnows = new CompletableFuture<>();
+        upstream.answers(exchange -> {
+            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+            exchange.sendResponseHeaders(200, 0);
+            exchange.getResponseBody().write("id: 1\nevent: state\ndata: {}\n\n".getBytes(UTF_8));
+            exchange.getResponseBody().flush();
+            try {
+                revoked.await(60, TimeUnit.SECONDS);
+                // More than the sockets between hold back, so that a closed reader is felt here.
+                byte[] event = ("id: 2\nevent: state\ndata: " + "secret".repeat(200) + "\n\n").getBytes(UTF_8);
+                for (int i = 0; i < 100_000; i++) {
+                    exchange.getResponseBody().write(event);
+                    exchange.getResponseBody().flush();
+                }
+                behindKnows.complete(false);
+            } catch (IOException e) {
+                behindKnows.complete(true);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        JsonNode key = keyOf("{\"name\":\"watcher\",\"scope\":\"read\"}");
+        HttpResponse<InputStream> answer = CLIENT.send(
+                request("/adaptations/adp_1/events", key.get("key").stringValue())
+                        .build(),
+                BodyHandlers.ofInputStream());
+        try (InputStream body = answer.body()) {
+            StringBuilder text = new StringBuilder();
+            while (text.indexOf("\n\n") < 0) {
+                text.append((char) body.read());
+            }
+            assertThat(text).contains("id: 1");
+            assertThat(send(request("/keys/" + key.get("id").stringValue(), ADMIN)
+                                    .DELETE())
+                            .statusCode())
+                    .isEqualTo(204);
+            revoked.countDown();
+            assertThat(body.readAllBytes()).as("nothing after the revocation").isEmpty();
+        }
+        assertThat(behindKnows.get(60, TimeUnit.SECONDS))
+                .as("the stream behind was closed")
+                .isTrue();
     }
 
     @Test

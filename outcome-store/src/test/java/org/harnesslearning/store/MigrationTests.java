@@ -18,6 +18,7 @@ import org.harnesslearning.store.harness.HarnessNames;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.key.ApiKey;
 import org.harnesslearning.store.key.ApiKeyStore;
+import org.harnesslearning.store.key.KeyLimits;
 import org.harnesslearning.store.run.EvaluationStore;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.store.run.RunRow;
@@ -55,7 +56,7 @@ class MigrationTests {
         Flyway newest = Flyway.configure().dataSource(database).load();
         MigrateResult migrated = newest.migrate();
         assertThat(migrated.success).isTrue();
-        assertThat(migrated.migrations).extracting(step -> step.version).contains("11", "12", "13");
+        assertThat(migrated.migrations).extracting(step -> step.version).contains("11", "12", "13", "15");
         ValidateResult valid = newest.validateWithResult();
         assertThat(valid.validationSuccessful).as(valid.getAllErrorMessages()).isTrue();
         assertThat(newest.migrate().migrationsExecuted).isZero();
@@ -75,6 +76,7 @@ class MigrationTests {
         ApiKey key = new ApiKeyStore(jdbc).findValid(KEY, CLOCK.instant()).orElseThrow();
         assertThat(key.scope()).isEqualTo("admin");
         assertThat(key.expiresAt()).isNull();
+        assertThat(key.limits()).isEqualTo(KeyLimits.NONE);
         assertThat(new HarnessStore(jdbc, CLOCK).source(HARNESS)).isEqualTo(SOURCE);
 
         HarnessNames names = new HarnessNames(jdbc, CLOCK);

@@ -46,13 +46,21 @@ final class EdgeFilter extends OncePerRequestFilter {
     private final KeyCheck keys;
     private final SessionCheck sessions;
     private final RateLimiter rates;
+    private final Allowances allowances;
     private final MeterRegistry meters;
 
-    EdgeFilter(PublicApi api, KeyCheck keys, SessionCheck sessions, RateLimiter rates, MeterRegistry meters) {
+    EdgeFilter(
+            PublicApi api,
+            KeyCheck keys,
+            SessionCheck sessions,
+            RateLimiter rates,
+            Allowances allowances,
+            MeterRegistry meters) {
         this.api = api;
         this.keys = keys;
         this.sessions = sessions;
         this.rates = rates;
+        this.allowances = allowances;
         this.meters = meters;
         for (ErrorCode code : COUNTED) {
             meters.counter("gateway.refused", "code", code.name());
@@ -94,7 +102,8 @@ final class EdgeFilter extends OncePerRequestFilter {
                                 + caller.scope().text());
                 return;
             }
-            int wait = rates.take(caller.keyId());
+            int wait = rates.take(
+                    caller.keyId(), allowances.perSecond(caller.limits()), allowances.burst(caller.limits()));
             if (wait > 0) {
                 response.setIntHeader(HttpHeaders.RETRY_AFTER, wait);
                 refuse(request, response, ErrorCode.RATE_LIMITED, "This key called too often; wait " + wait + " s");
@@ -118,7 +127,7 @@ final class EdgeFilter extends OncePerRequestFilter {
             Problems.write(request, response, ErrorCode.INVALID_FIELD, "The query can't be read");
             return;
         }
-        long limit = endpoint.get().maxBody().toBytes();
+        long limit = allowances.body(Caller.find(request).orElse(null), endpoint.get());
         if (request.getContentLengthLong() > limit) {
             refuse(request, response, ErrorCode.TOO_LARGE, LimitedBody.detail(limit));
             return;

@@ -6,4 +6,7 @@ import java.util.Optional;
 public interface KeyCheck {
     /** Whose key this is; empty for an unknown or revoked one. */
     Optional<Caller> check(String key);
+
+    /** Whether the key of this id is still valid; asking is no use of it. */
+    boolean holds(String keyId);
 }

@@ -7,4 +7,7 @@ import java.util.Optional;
 public interface SessionCheck {
     /** Whose session the request's cookie names; empty without one, and for one that has ended. */
     Optional<Caller> check(HttpServletRequest request);
+
+    /** Whether the session has not ended yet; asking is no use of it. */
+    boolean holds(HttpServletRequest request);
 }

@@ -11,12 +11,14 @@ import java.util.Optional;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.gateway.edge.Allowances;
 import org.harnesslearning.gateway.edge.Caller;
 import org.harnesslearning.gateway.edge.KeyCheck;
 import org.harnesslearning.gateway.route.Scope;
 import org.harnesslearning.store.Ids;
 import org.harnesslearning.store.key.ApiKey;
 import org.harnesslearning.store.key.ApiKeyStore;
+import org.harnesslearning.store.key.KeyLimits;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.jdbc.core.simple.JdbcClient;
@@ -39,13 +41,15 @@ public final class ApiKeys implements KeyCheck, InitializingBean {
     private final Clock clock;
     private final SecureRandom random;
     private final KeySettings settings;
+    private final Allowances allowances;
 
-    ApiKeys(JdbcClient jdbc, Clock clock, SecureRandom random, KeySettings settings) {
+    ApiKeys(JdbcClient jdbc, Clock clock, SecureRandom random, KeySettings settings, Allowances allowances) {
         this.store = new ApiKeyStore(jdbc);
         this.ids = new Ids(clock, random);
         this.clock = clock;
         this.random = random;
         this.settings = settings;
+        this.allowances = allowances;
     }
 
     /** A new key and its secret, which can't be read again. */
@@ -54,7 +58,7 @@ public final class ApiKeys implements KeyCheck, InitializingBean {
     @Override
     public void afterPropertiesSet() {
         if (!settings.bootstrap().isEmpty()) {
-            store.insertIfAbsent(row("bootstrap", Scope.ADMIN, settings.bootstrap(), null));
+            store.insertIfAbsent(row("bootstrap", Scope.ADMIN, settings.bootstrap(), null, KeyLimits.NONE));
         }
     }
 
@@ -62,12 +66,15 @@ public final class ApiKeys implements KeyCheck, InitializingBean {
      * Makes a key.
      *
      * @param expiresAt when it stops working by itself, null for never
+     * @param limits its own limits
+     * @throws PlatformException INVALID_FIELD for limits above those that the operator allows
      */
-    public Created create(String name, Scope scope, @Nullable Instant expiresAt) {
+    public Created create(String name, Scope scope, @Nullable Instant expiresAt, KeyLimits limits) {
+        allowances.check(limits);
         byte[] bytes = new byte[KEY_BYTES];
         random.nextBytes(bytes);
         String secret = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-        ApiKey key = row(name, scope, secret, expiresAt);
+        ApiKey key = row(name, scope, secret, expiresAt, limits);
         store.insert(key);
         return new Created(key, secret);
     }
@@ -104,12 +111,18 @@ public final class ApiKeys implements KeyCheck, InitializingBean {
         Instant now = clock.instant();
         return store.findValid(hash(secret), now).flatMap(key -> {
             store.used(key.id(), now, now.minus(USE_GRAIN));
-            return Scope.of(key.scope()).map(scope -> new Caller(key.id(), key.name(), scope));
+            return Caller.holding(key);
         });
     }
 
-    private ApiKey row(String name, Scope scope, String secret, @Nullable Instant expiresAt) {
-        return new ApiKey(ids.next("key"), name, scope.text(), hash(secret), clock.instant(), null, null, expiresAt);
+    @Override
+    public boolean holds(String keyId) {
+        return store.isValid(keyId, clock.instant());
+    }
+
+    private ApiKey row(String name, Scope scope, String secret, @Nullable Instant expiresAt, KeyLimits limits) {
+        return new ApiKey(
+                ids.next("key"), name, scope.text(), hash(secret), clock.instant(), null, null, expiresAt, limits);
     }
 
     private static String hash(String secret) {

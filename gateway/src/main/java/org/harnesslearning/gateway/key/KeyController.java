@@ -9,6 +9,7 @@ import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.gateway.route.Scope;
 import org.harnesslearning.store.key.ApiKey;
+import org.harnesslearning.store.key.KeyLimits;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
@@ -34,12 +35,20 @@ final class KeyController {
     record KeyRequest(
             @Nullable String name,
             @Nullable String scope,
-            @Nullable Instant expiresAt) {}
+            @Nullable Instant expiresAt,
+            @Nullable Double ratePerSecond,
+            @Nullable Integer rateBurst,
+            @Nullable Long maxBodyBytes) {
+        KeyLimits limits() {
+            return new KeyLimits(ratePerSecond, rateBurst, maxBodyBytes);
+        }
+    }
 
     /**
      * A key.
      *
      * @param key the secret, in the answer of {@code POST /keys} only
+     * @param ratePerSecond its own limit, null for that of the installation; so are the next two
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record KeyResource(
@@ -50,7 +59,10 @@ final class KeyController {
             Instant createdAt,
             @Nullable Instant lastUsedAt,
             @Nullable Instant revokedAt,
-            @Nullable Instant expiresAt) {
+            @Nullable Instant expiresAt,
+            @Nullable Double ratePerSecond,
+            @Nullable Integer rateBurst,
+            @Nullable Long maxBodyBytes) {
         static KeyResource of(ApiKey key, @Nullable String secret) {
             return new KeyResource(
                     key.id(),
@@ -60,7 +72,10 @@ final class KeyController {
                     key.createdAt(),
                     key.lastUsedAt(),
                     key.revokedAt(),
-                    key.expiresAt());
+                    key.expiresAt(),
+                    key.limits().ratePerSecond(),
+                    key.limits().rateBurst(),
+                    key.limits().maxBodyBytes());
         }
     }
 
@@ -80,7 +95,7 @@ final class KeyController {
         if (expiresAt != null && !expiresAt.isAfter(clock.instant())) {
             throw PlatformException.field(ErrorCode.INVALID_FIELD, "/expires_at", "expires_at must lie in the future");
         }
-        ApiKeys.Created created = keys.create(name, scope, expiresAt);
+        ApiKeys.Created created = keys.create(name, scope, expiresAt, request.limits());
         return ResponseEntity.created(URI.create("/keys/" + created.key().id()))
                 .header("Cache-Control", "no-store")
                 .body(KeyResource.of(created.key(), created.secret()));

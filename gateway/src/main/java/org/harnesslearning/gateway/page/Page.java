@@ -135,6 +135,14 @@ abstract class Page {
         return page;
     }
 
+    /** What is wrong with a form by the name of its field: {@code /a/b} is the field {@code a.b}. */
+    static Map<String, String> wrong(List<FieldError> errors) {
+        Map<String, String> wrong = new LinkedHashMap<>();
+        errors.forEach(error -> wrong.putIfAbsent(
+                error.pointer().substring(Math.min(1, error.pointer().length())).replace('/', '.'), error.detail()));
+        return wrong;
+    }
+
     /** Whether a script asked, which takes a part of a page. */
     static boolean script(HttpServletRequest request) {
         return request.getHeader("HX-Request") != null;

@@ -80,6 +80,16 @@ record Show(Instant now) {
                 : String.format(Locale.ROOT, "%.2fM", value / 1e6);
     }
 
+    /** A number of bytes in the largest unit that it fills. */
+    public String bytes(@Nullable Long value) {
+        if (value == null) {
+            return NONE;
+        }
+        return value < 10_240
+                ? count(value) + " B"
+                : value < 10_485_760 ? count(value / 1024) + " KiB" : count(value / 1_048_576) + " MiB";
+    }
+
     /** An amount of the installation's currency. */
     public String cost(@Nullable Double value) {
         return value == null ? NONE : String.format(Locale.ROOT, value < 1 ? "%.4f" : "%.2f", value);

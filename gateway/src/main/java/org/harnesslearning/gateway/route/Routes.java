@@ -14,6 +14,7 @@ import org.harnesslearning.contracts.web.InternalSecretFilter;
 import org.harnesslearning.contracts.web.Problem;
 import org.harnesslearning.contracts.web.RequestIdFilter;
 import org.harnesslearning.gateway.edge.Caller;
+import org.harnesslearning.gateway.edge.CallerCheck;
 import org.harnesslearning.gateway.edge.LimitedBody;
 import org.harnesslearning.gateway.edge.Problems;
 import org.slf4j.Logger;
@@ -76,13 +77,18 @@ class Routes {
     }
 
     @Bean
-    RouterFunction<ServerResponse> publicRoutes(PublicApi api, UpstreamSettings settings) {
-        return routes("proposer-service", Endpoint.Access.PROPOSER, settings.proposerUrl(), api, settings)
-                .and(routes("trainer-service", Endpoint.Access.TRAINER, settings.trainerUrl(), api, settings));
+    RouterFunction<ServerResponse> publicRoutes(PublicApi api, UpstreamSettings settings, CallerCheck callers) {
+        return routes("proposer-service", Endpoint.Access.PROPOSER, settings.proposerUrl(), api, settings, callers)
+                .and(routes("trainer-service", Endpoint.Access.TRAINER, settings.trainerUrl(), api, settings, callers));
     }
 
     private static RouterFunction<ServerResponse> routes(
-            String service, Endpoint.Access access, URI url, PublicApi api, UpstreamSettings settings) {
+            String service,
+            Endpoint.Access access,
+            URI url,
+            PublicApi api,
+            UpstreamSettings settings,
+            CallerCheck callers) {
         RouterFunctions.Builder routes = GatewayRouterFunctions.route(service);
         for (Endpoint endpoint : api.endpoints()) {
             if (endpoint.access() == access) {
@@ -96,6 +102,7 @@ class Routes {
                 .before(BeforeFilterFunctions.uri(url))
                 .before(request -> inwards(request, settings.internalSecret()))
                 .after(Routes::outwards)
+                .after((request, response) -> guardEvents(request, response, callers))
                 .build();
     }
 
@@ -149,6 +156,20 @@ class Routes {
                             || lower.startsWith("x-key-");
                 })
                 .forEach(headers::remove);
+        return response;
+    }
+
+    /** A stream of events outlives its request by hours, and must not outlive the key. */
+    private static ServerResponse guardEvents(ServerRequest request, ServerResponse response, CallerCheck callers) {
+        MediaType type = response.headers().getContentType();
+        if (MediaType.TEXT_EVENT_STREAM.equalsTypeAndSubtype(type)
+                && MvcUtils.getAttribute(request, MvcUtils.CLIENT_RESPONSE_INPUT_STREAM_ATTR)
+                        instanceof InputStream events) {
+            MvcUtils.putAttribute(
+                    request,
+                    MvcUtils.CLIENT_RESPONSE_INPUT_STREAM_ATTR,
+                    new GuardedStream(events, () -> callers.holds(request.servletRequest())));
+        }
         return response;
     }
 

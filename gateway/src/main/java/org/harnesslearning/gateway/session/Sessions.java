@@ -15,7 +15,6 @@ import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.gateway.edge.Caller;
 import org.harnesslearning.gateway.edge.KeyCheck;
 import org.harnesslearning.gateway.edge.SessionCheck;
-import org.harnesslearning.gateway.route.Scope;
 import org.harnesslearning.store.key.SessionStore;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
@@ -87,9 +86,17 @@ public final class Sessions implements SessionCheck {
             String hash = hash(secret);
             return store.keyOf(hash, now, now.minus(settings.idle())).flatMap(key -> {
                 store.seen(hash, now, now.minus(USE_GRAIN));
-                return Scope.of(key.scope()).map(scope -> new Caller(key.id(), key.name(), scope));
+                return Caller.holding(key);
             });
         });
+    }
+
+    @Override
+    public boolean holds(HttpServletRequest request) {
+        Instant now = clock.instant();
+        return value(request, COOKIE)
+                .flatMap(secret -> store.keyOf(hash(secret), now, now.minus(settings.idle())))
+                .isPresent();
     }
 
     /** The form token of a session's pages; empty without a session cookie. */

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param hash SHA-256 of the secret, as {@code sha256:<hex>}
  * @param lastUsedAt last use, exact to about a minute
  * @param expiresAt when it stops working by itself, null for never
+ * @param limits its own limits
  */
 public record ApiKey(
         String id,
@@ -20,4 +21,5 @@ public record ApiKey(
         Instant createdAt,
         @Nullable Instant lastUsedAt,
         @Nullable Instant revokedAt,
-        @Nullable Instant expiresAt) {}
+        @Nullable Instant expiresAt,
+        KeyLimits limits) {}

@@ -19,8 +19,8 @@ public class ApiKeyStore {
 
     /** Adds a key. */
     public void insert(ApiKey key) {
-        jdbc.sql(
-                        "insert into api_key (id, name, scope, hash, created_at, revoked_at, expires_at) values (?, ?, ?, ?, ?, ?, ?)")
+        jdbc.sql("insert into api_key (id, name, scope, hash, created_at, revoked_at, expires_at, rate_per_second,"
+                        + " rate_burst, max_body_bytes) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
                 .params(Columns.row(
                         key.id(),
                         key.name(),
@@ -28,7 +28,10 @@ public class ApiKeyStore {
                         key.hash(),
                         Columns.time(key.createdAt()),
                         Columns.time(key.revokedAt()),
-                        Columns.time(key.expiresAt())))
+                        Columns.time(key.expiresAt()),
+                        key.limits().ratePerSecond(),
+                        key.limits().rateBurst(),
+                        key.limits().maxBodyBytes()))
                 .update();
     }
 
@@ -57,6 +60,16 @@ public class ApiKeyStore {
                 .optional();
     }
 
+    /** Whether the key of this id is neither revoked nor over. */
+    public boolean isValid(String id, Instant now) {
+        return jdbc.sql("""
+                        select exists (select 1 from api_key where id = ? and revoked_at is null
+                          and (expires_at is null or expires_at > ?))""")
+                .params(Columns.row(id, Columns.time(now)))
+                .query(Boolean.class)
+                .single();
+    }
+
     /** All keys, oldest first. */
     public List<ApiKey> all() {
         return jdbc.sql("select * from api_key order by id")
@@ -81,6 +94,10 @@ public class ApiKeyStore {
                 Objects.requireNonNull(Columns.instant(row, "created_at")),
                 Columns.instant(row, "last_used_at"),
                 Columns.instant(row, "revoked_at"),
-                Columns.instant(row, "expires_at"));
+                Columns.instant(row, "expires_at"),
+                new KeyLimits(
+                        row.getObject("rate_per_second", Double.class),
+                        row.getObject("rate_burst", Integer.class),
+                        row.getObject("max_body_bytes", Long.class)));
     }
 }
