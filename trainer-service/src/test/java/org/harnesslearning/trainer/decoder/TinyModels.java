@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPInputStream;
@@ -131,6 +132,62 @@ public final class TinyModels {
             }
             Files.writeString(
                     folder.resolve("model.safetensors.index.json"), "{\"metadata\":{},\"weight_map\":{" + index + "}}");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return folder;
+    }
+
+    /**
+     * The same with a tokenizer, one token for each of 94 characters, and a chat template, so that whole runs can train it:
+     * token 94 begins a turn, token 95 ends it.
+     */
+    public static Path writeWithTokenizer(Path parent, String name) {
+        Path folder = write(parent, name);
+        try {
+            Map<String, Integer> vocabulary = new LinkedHashMap<>();
+            vocabulary.put("\u010a", 0); // the line break, as byte-level vocabularies write it
+            vocabulary.put("\u0120", 1); // the blank
+            for (char c = '!'; vocabulary.size() < 94; c++) {
+                vocabulary.put(String.valueOf(c), vocabulary.size());
+            }
+            List<Map<String, Object>> control = new ArrayList<>();
+            for (String token : List.of("<|turn|>", "<|end|>")) {
+                control.add(Map.of(
+                        "id",
+                        94 + control.size(),
+                        "content",
+                        token,
+                        "special",
+                        true,
+                        "normalized",
+                        false,
+                        "lstrip",
+                        false,
+                        "rstrip",
+                        false,
+                        "single_word",
+                        false));
+            }
+            Map<String, Object> byteLevel =
+                    Map.of("type", "ByteLevel", "add_prefix_space", false, "trim_offsets", true, "use_regex", true);
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("version", "1.0");
+            document.put("added_tokens", control);
+            document.put("normalizer", null);
+            document.put("pre_tokenizer", byteLevel);
+            document.put("post_processor", null);
+            document.put("decoder", byteLevel);
+            document.put("model", Map.of("type", "BPE", "vocab", vocabulary, "merges", List.of()));
+            Files.writeString(folder.resolve("tokenizer.json"), JSON.writeValueAsString(document));
+            Files.writeString(
+                    folder.resolve("tokenizer_config.json"),
+                    JSON.writeValueAsString(Map.of(
+                            "eos_token",
+                            "<|end|>",
+                            "chat_template",
+                            "{% for message in messages %}<|turn|>{{ message['content'] }}<|end|>{% endfor %}"
+                                    + "{% if add_generation_prompt %}<|turn|>{% endif %}")));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -41,9 +41,9 @@ class RegistryTest {
     @BeforeAll
     static void start() {
         neighbours = new NeighboursDouble();
-        trainer = DrillTrainer.run(
-                DrillTrainer.arguments(TestPostgres.createDatabase(), neighbours.url(), 0, folder.toString())
-                        .toArray(String[]::new));
+        trainer = DrillTrainer.run(DrillTrainer.arguments(
+                        TestPostgres.jdbcUrl(TestPostgres.createDatabase()), neighbours.url(), 0, folder.toString())
+                .toArray(String[]::new));
         neighbours.serves(trainer);
         registry = trainer.getBean(ModelRegistry.class);
         http = new Http("http://127.0.0.1:" + trainer.getEnvironment().getProperty("local.server.port"));

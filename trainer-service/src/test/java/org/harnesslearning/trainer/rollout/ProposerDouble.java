@@ -24,12 +24,14 @@ import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.model.ChatRequest;
+import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.contracts.revision.RoundPrompt;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.Split;
 import org.harnesslearning.contracts.web.Problem;
 import org.harnesslearning.store.harness.HarnessStore;
+import org.harnesslearning.store.model.ModelAliasStore;
 import org.harnesslearning.store.run.CandidateOutcome;
 import org.harnesslearning.store.run.CandidateScore;
 import org.harnesslearning.store.run.CandidateStore;
@@ -47,7 +49,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * proposer-service over HTTP on a loopback port: it writes the rows of the real one, at once, with replies from a script.
+ * proposer-service over HTTP on a loopback port: it writes the rows of the real one, at once, with replies from a script,
+ * and answers for solver-service which version a name stands for.
  * A harness scores what its comment {@code # level: 0.5} says, else 0.
  */
 public final class ProposerDouble implements AutoCloseable {
@@ -142,7 +145,7 @@ public final class ProposerDouble implements AutoCloseable {
         }
     }
 
-    ProposerDouble(JdbcClient jdbc) {
+    public ProposerDouble(JdbcClient jdbc) {
         this.jdbc = jdbc;
         Clock clock = Clock.systemUTC();
         runs = new RunStore(jdbc, clock);
@@ -171,10 +174,26 @@ public final class ProposerDouble implements AutoCloseable {
                                 "p1",
                                 "r1",
                                 "d1")));
+        server.createContext(
+                "/v1/models/",
+                exchange -> answer(exchange, () -> {
+                    String path = exchange.getRequestURI().getPath();
+                    return served(path.substring(path.lastIndexOf('/') + 1));
+                }));
         server.start();
     }
 
-    String url() {
+    /** As solver-service answers for a name of the registry. */
+    private ModelInfo served(String name) {
+        String version = new ModelAliasStore(jdbc, Clock.systemUTC())
+                .find(name)
+                .orElseThrow()
+                .version();
+        return new ModelInfo(
+                name, "model", 0, "tests", ModelInfo.Kind.LOCAL, "sha256:0", null, null, 512, null, version);
+    }
+
+    public String url() {
         return "http://127.0.0.1:" + server.getAddress().getPort();
     }
 

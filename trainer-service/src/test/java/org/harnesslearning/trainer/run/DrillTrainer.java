@@ -1,12 +1,10 @@
 package org.harnesslearning.trainer.run;
 
 import java.util.List;
-import org.harnesslearning.testing.TestPostgres;
 import org.harnesslearning.trainer.TrainerApplication;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
@@ -14,7 +12,7 @@ import org.springframework.core.annotation.Order;
 public final class DrillTrainer {
     private DrillTrainer() {}
 
-    @Configuration(proxyBeanMethods = false)
+    /** Without a stereotype, so that no scan of the service itself finds it. */
     static class Methods {
         @Bean
         @Order(Ordered.HIGHEST_PRECEDENCE)
@@ -33,12 +31,12 @@ public final class DrillTrainer {
     }
 
     /** Command line for tests: short waits, else as in production. */
-    public static List<String> arguments(String database, String models, int port, String checkpoint) {
+    public static List<String> arguments(String jdbcUrl, String models, int port, String checkpoint) {
         return List.of(
                 "--spring.config.name=trainer-service",
                 "--server.port=" + port,
                 "--server.address=127.0.0.1",
-                "--spring.datasource.url=" + TestPostgres.jdbcUrl(database),
+                "--spring.datasource.url=" + jdbcUrl,
                 "--spring.datasource.username=postgres",
                 "--platform.internal-secret=secret",
                 "--platform.solver-url=" + models,

@@ -7,6 +7,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.harnesslearning.contracts.json.Json;
 import org.jspecify.annotations.Nullable;
@@ -81,7 +82,7 @@ public final class Http {
             } catch (UncheckedIOException e) {
                 // The service is not up yet.
             }
-            Thread.onSpinWait();
+            LockSupport.parkNanos(10_000_000);
         }
         throw new AssertionError("not reached in time: " + last);
     }

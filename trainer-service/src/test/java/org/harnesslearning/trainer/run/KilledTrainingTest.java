@@ -9,37 +9,46 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.flywaydb.core.Flyway;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.testing.TestPostgres;
 import org.harnesslearning.trainer.decoder.TinyModels;
+import org.harnesslearning.trainer.rollout.ProposerDouble;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import tools.jackson.databind.JsonNode;
 
-/** The trainer in a JVM of its own, killed as by {@code kill -9} in a step and while it saves, and started again. */
+/**
+ * A supervised run and a policy run, as users order them, in a JVM of their own that is killed as by {@code kill -9}: once
+ * between the gradients and the change of the weights, once while they save.
+ */
 @RequiresPostgres
 class KilledTrainingTest {
     @TempDir
     private Path folder;
 
     private final String database = TestPostgres.createDatabase();
+    private final String url = TestPostgres.jdbcUrl(database);
 
-    private Process start(int port, String checkpoint) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-                "-XX:TieredStopAtLevel=1",
-                "-Xmx512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                DrillTrainer.class.getName()));
-        command.addAll(DrillTrainer.arguments(database, "http://127.0.0.1:1", port, checkpoint));
-        return new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("trainer-" + port + ".log").toFile())
-                .start();
+    /** What a run came to. */
+    private record End(String version, List<String> losses) {}
+
+    private static End end(Http http, String id) {
+        JsonNode run = Loops.ended(http, id);
+        assertThat(run.get("state").asString()).as(run.toString()).isEqualTo("succeeded");
+        return new End(run.at("/result/version").asString(), Loops.losses(http, id));
+    }
+
+    private static Http http(ConfigurableApplicationContext trainer) {
+        return new Http("http://127.0.0.1:" + trainer.getEnvironment().getProperty("local.server.port"));
     }
 
     private static int freePort() throws IOException {
@@ -48,89 +57,92 @@ class KilledTrainingTest {
         }
     }
 
-    private static void awaitFile(Path file, Process process) {
-        long end = System.nanoTime() + Duration.ofSeconds(90).toNanos();
-        while (!Files.exists(file)) {
-            if (System.nanoTime() > end || !process.isAlive()) {
-                throw new AssertionError("not reached: " + file);
+    /** Starts a trainer, has it do something, and kills it once so many learners hold where they are told to. */
+    private void killedWhileHolding(
+            ProposerDouble proposer, Path checkpoint, String where, int learners, Consumer<Http> act) throws Exception {
+        Path marks = Files.createDirectory(folder.resolve("marks-" + where.replace(':', '-')));
+        int port = freePort();
+        List<String> command = new ArrayList<>(List.of(
+                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                LoopTrainer.class.getName()));
+        command.addAll(List.of(
+                LoopTrainer.arguments(url, proposer.url(), port, checkpoint, "--tests.hold=" + where + ":" + marks)));
+        Path log = folder.resolve("trainer-" + port + ".log");
+        Process trainer = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start();
+        try {
+            Http http = new Http("http://127.0.0.1:" + port);
+            http.await("/readyz", answer -> answer.path("status").asString("").equals("UP"));
+            act.accept(http);
+            long end = System.nanoTime() + Duration.ofSeconds(90).toNanos();
+            while (files(marks) < learners) {
+                if (System.nanoTime() > end || !trainer.isAlive()) {
+                    throw new AssertionError("not held: " + Files.readString(log));
+                }
+                LockSupport.parkNanos(10_000_000);
             }
-            Thread.onSpinWait();
+        } finally {
+            trainer.destroyForcibly().waitFor();
         }
     }
 
+    private static int files(Path folder) {
+        return Objects.requireNonNull(folder.toFile().list()).length;
+    }
+
     @Test
-    void the_adapter_of_a_run_that_was_killed_twice_is_bit_for_bit_that_of_an_undisturbed_one() throws Exception {
-        String checkpoint = TinyModels.write(folder, "llama-untied").toString();
-        Path marks = Files.createDirectory(folder.resolve("marks"));
-        int first = freePort();
-        Process trainer = start(first, checkpoint);
-        try {
-            Http http = new Http("http://127.0.0.1:" + first);
-            http.await("/readyz", answer -> answer.path("status").asString("").equals("UP"));
-            String undisturbed = http.post(
-                            "/training-runs",
-                            Map.of(
-                                    "kind",
-                                    "sft",
-                                    "base_model",
-                                    "tiny",
-                                    "budget",
-                                    Map.of("steps", 14),
-                                    "checkpoint_every",
-                                    4),
-                            "Prefer",
-                            "wait=60")
-                    .json()
-                    .at("/result/version")
-                    .asString();
-            assertThat(undisturbed).startsWith("sha256:");
-            String id = http.post(
-                            "/training-runs",
-                            Map.of(
-                                    "kind",
-                                    "sft",
-                                    "base_model",
-                                    "tiny",
-                                    "budget",
-                                    Map.of("steps", 14),
-                                    "checkpoint_every",
-                                    4,
-                                    "method",
-                                    Map.of("marks", marks.toString(), "hold_at", 7, "hold_in_save_at", 12)))
-                    .json()
-                    .get("id")
-                    .asString();
-            awaitFile(marks.resolve("hold_at-7"), trainer);
-            trainer.destroyForcibly().waitFor();
+    void the_adapters_of_runs_that_were_killed_twice_are_bit_for_bit_those_of_undisturbed_ones() throws Exception {
+        Flyway.configure().dataSource(TestPostgres.dataSource(database)).load().migrate();
+        Path checkpoint = TinyModels.writeWithTokenizer(folder, "llama-untied");
+        JdbcClient jdbc = JdbcClient.create(TestPostgres.dataSource(database));
+        Map<String, Map<String, Object>> orders = Map.of("sft", Loops.sft(), "grpo", Loops.grpo());
+        try (ProposerDouble proposer = new ProposerDouble(jdbc)) {
+            Loops.script(proposer);
+            Map<String, End> undisturbed = new LinkedHashMap<>();
+            try (ConfigurableApplicationContext trainer =
+                    LoopTrainer.run(LoopTrainer.arguments(url, proposer.url(), 0, checkpoint))) {
+                orders.forEach((kind, order) ->
+                        undisturbed.put(kind, end(http(trainer), Loops.order(http(trainer), order))));
+            }
+            assertThat(undisturbed.values())
+                    .allSatisfy(end -> assertThat(end.losses()).hasSize(Loops.STEPS));
 
-            int second = freePort();
-            trainer = start(second, checkpoint);
-            awaitFile(marks.resolve("hold_in_save_at-12"), trainer);
-            trainer.destroyForcibly().waitFor();
-            JdbcClient jdbc = JdbcClient.create(TestPostgres.dataSource(database));
-            assertThat(jdbc.sql("select max(step) from training_checkpoint where run_id = ?")
-                            .param(id)
-                            .query(Long.class)
-                            .single())
-                    .as("what was half written is not there")
-                    .isEqualTo(8);
+            Map<String, String> runs = new LinkedHashMap<>();
+            killedWhileHolding(
+                    proposer,
+                    checkpoint,
+                    "accumulate:5",
+                    2,
+                    http -> orders.forEach((kind, order) -> runs.put(kind, Loops.order(http, order))));
+            killedWhileHolding(proposer, checkpoint, "save:1", 2, http -> {});
+            runs.values()
+                    .forEach(run -> assertThat(jdbc.sql("select max(step) from training_checkpoint where run_id = ?")
+                                    .param(run)
+                                    .query(Long.class)
+                                    .single())
+                            .as("what was half written is not there")
+                            .isEqualTo(Loops.CHECKPOINT_EVERY));
+            int asked = proposer.revised.size();
 
-            int third = freePort();
-            trainer = start(third, checkpoint);
-            http = new Http("http://127.0.0.1:" + third);
-            JsonNode run = http.await(
-                    "/training-runs/" + id, now -> now.path("finished_at").isString());
-            assertThat(run.get("state").asString()).as(run.toString()).isEqualTo("succeeded");
-            assertThat(run.at("/result/version").asString()).isEqualTo(undisturbed);
-            assertThat(http.get("/training-runs/" + id + "/metrics")
-                            .json()
-                            .get("data")
-                            .size())
-                    .isEqualTo(14);
-            String events = http.get("/training-runs/" + id + "/events").body();
-            assertThat(events).contains("\"step\":4,\"lost_steps\":2", "\"step\":8,\"lost_steps\":4");
-        } finally {
-            trainer.destroyForcibly().waitFor();
+            try (ConfigurableApplicationContext trainer =
+                    LoopTrainer.run(LoopTrainer.arguments(url, proposer.url(), 0, checkpoint))) {
+                Http http = http(trainer);
+                runs.forEach((kind, run) -> {
+                    assertThat(end(http, run)).as(kind).isEqualTo(undisturbed.get(kind));
+                    assertThat(http.get("/training-runs/" + run + "/events").body())
+                            .contains("\"step\":3,\"lost_steps\":1", "\"step\":3,\"lost_steps\":3");
+                });
+                assertThat(proposer.revised.size() - asked)
+                        .as("only batches that were not sampled yet are asked for")
+                        .isLessThanOrEqualTo(6);
+            }
         }
     }
 }

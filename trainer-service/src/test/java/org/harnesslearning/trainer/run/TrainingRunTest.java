@@ -34,8 +34,9 @@ class TrainingRunTest {
     static void start() {
         String database = TestPostgres.createDatabase();
         Path checkpoint = TinyModels.write(folder, "qwen2-tied");
-        trainer = DrillTrainer.run(DrillTrainer.arguments(database, "http://127.0.0.1:1", 0, checkpoint.toString())
-                .toArray(String[]::new));
+        trainer = DrillTrainer.run(
+                DrillTrainer.arguments(TestPostgres.jdbcUrl(database), "http://127.0.0.1:1", 0, checkpoint.toString())
+                        .toArray(String[]::new));
         http = new Http("http://127.0.0.1:" + trainer.getEnvironment().getProperty("local.server.port"));
         jdbc = trainer.getBean(JdbcClient.class);
     }

@@ -1,0 +1,98 @@
+package org.harnesslearning.trainer.run;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.harnesslearning.trainer.TrainerApplication;
+import org.harnesslearning.trainer.distributed.Learner;
+import org.harnesslearning.trainer.distributed.Learners;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
+
+/**
+ * The trainer as it is, in this JVM or as a process of its own. Where {@code tests.hold=accumulate:5:FOLDER} is given, each
+ * learner stops for ever once it has done that call for the fifth time, and leaves a file in the folder.
+ */
+public final class LoopTrainer {
+    private LoopTrainer() {}
+
+    /** Without a stereotype, so that no scan of the service itself finds it. */
+    static class Holding {
+        @Bean
+        static BeanPostProcessor holdingLearners(Environment environment) {
+            String hold = environment.getProperty("tests.hold");
+            return new BeanPostProcessor() {
+                @Override
+                public Object postProcessAfterInitialization(Object bean, String name) {
+                    return hold != null && bean instanceof Learners learners
+                            ? (Learners) settings -> holding(learners.open(settings), hold.split(":", 3))
+                            : bean;
+                }
+            };
+        }
+    }
+
+    private static Learner holding(Learner learner, String[] hold) {
+        AtomicInteger calls = new AtomicInteger();
+        return (Learner) Proxy.newProxyInstance(
+                Learner.class.getClassLoader(), new Class<?>[] {Learner.class}, (proxy, method, arguments) -> {
+                    Object result;
+                    try {
+                        result = method.invoke(learner, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                    if (method.getName().equals(hold[0]) && calls.incrementAndGet() == Integer.parseInt(hold[1])) {
+                        mark(Path.of(hold[2]));
+                        while (!Thread.currentThread().isInterrupted()) {
+                            LockSupport.park();
+                        }
+                    }
+                    return result;
+                });
+    }
+
+    private static void mark(Path folder) {
+        try {
+            Files.createTempFile(folder, "held", "");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** As the trainer's own, for {@code java}. */
+    public static void main(String[] arguments) {
+        run(arguments);
+    }
+
+    public static ConfigurableApplicationContext run(String... arguments) {
+        return new SpringApplication(TrainerApplication.class, Holding.class).run(arguments);
+    }
+
+    /**
+     * Command line for tests: short waits, two runs at once, else as in production.
+     *
+     * @param neighbours URL of proposer-service and solver-service
+     * @param more further ones
+     */
+    public static String[] arguments(String jdbcUrl, String neighbours, int port, Path checkpoint, String... more) {
+        List<String> all = new ArrayList<>(DrillTrainer.arguments(jdbcUrl, neighbours, port, checkpoint.toString()));
+        all.addAll(List.of(
+                "--trainer.parallel-runs=2",
+                "--trainer.learner.threads=1",
+                "--trainer.rollout.poll=10ms",
+                "--trainer.rollout.retry-delay=10ms"));
+        all.addAll(List.of(more));
+        return all.toArray(String[]::new);
+    }
+}
