@@ -210,10 +210,14 @@ final class GrpoWork implements TrainingWork {
     public void close() {
         boolean idle = sampler.idle();
         sampler.close();
-        if (idle) {
-            served.close();
+        try {
+            if (idle) {
+                served.close();
+            }
+        } finally {
+            // Also where the store is away: the memory of a model is more than a name.
+            tokens.close();
+            learner.close();
         }
-        tokens.close();
-        learner.close();
     }
 }

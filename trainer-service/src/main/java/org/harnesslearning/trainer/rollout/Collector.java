@@ -16,6 +16,8 @@ import org.harnesslearning.contracts.error.ErrorType;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingStopped;
+import org.springframework.dao.DataAccessException;
+import org.springframework.transaction.TransactionException;
 
 /**
  * Groups in flight: some at once, each to its stored end. A failed group is counted; only several in a row, over all
@@ -77,6 +79,7 @@ public final class Collector<T> implements AutoCloseable {
      *
      * @throws PlatformException of type RESOURCES when too many have failed in a row
      * @throws TrainingStopped when the run is to stop
+     * @throws DataAccessException when the store is away; what is ordered is taken up by a later start
      */
     public Ended<T> await(List<Long> numbers) {
         List<T> sampled = new ArrayList<>();
@@ -123,7 +126,10 @@ public final class Collector<T> implements AutoCloseable {
                 throw new TrainingStopped("interrupted");
             } catch (ExecutionException e) {
                 Throwable cause = e.getCause() == null ? e : e.getCause();
-                if (cause instanceof RolloutFailure || cause instanceof TrainingStopped) {
+                if (cause instanceof RolloutFailure
+                        || cause instanceof TrainingStopped
+                        || cause instanceof DataAccessException
+                        || cause instanceof TransactionException) {
                     throw (RuntimeException) cause;
                 }
                 throw new IllegalStateException("a group broke off: " + cause, cause);

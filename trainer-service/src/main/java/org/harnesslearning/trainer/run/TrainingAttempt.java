@@ -243,7 +243,7 @@ final class TrainingAttempt implements AutoCloseable {
                 ms,
                 services.clock().instant());
         services.tx().executeWithoutResult(status -> {
-            locked();
+            held();
             services.runs().step(run.id(), metric);
             Map<String, Object> event = new LinkedHashMap<>();
             event.put("step", report.step());
@@ -270,7 +270,7 @@ final class TrainingAttempt implements AutoCloseable {
         try {
             work.save(files);
             services.tx().executeWithoutResult(status -> {
-                locked();
+                held();
                 services.checkpoints().save(run.id(), step, activeMs, files);
                 services.checkpoints().prune(run.id(), properties.keepCheckpoints());
                 services.runs().event(run.id(), "checkpoint", Map.of("step", step));
@@ -332,6 +332,18 @@ final class TrainingAttempt implements AutoCloseable {
         }));
         if (ended) {
             metrics.ended(state.json());
+        }
+    }
+
+    /**
+     * The run, locked, if no other worker has gone on with it: one may have, when this one's lock went with a connection to
+     * the store. What both did since is done once, by whichever commits first.
+     */
+    private void held() {
+        long committed = locked().step();
+        if (committed != step) {
+            throw new TrainingStopped(
+                    "another worker has the run: it stands at step " + committed + ", here at " + step);
         }
     }
 

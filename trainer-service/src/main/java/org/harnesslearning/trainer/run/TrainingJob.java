@@ -111,13 +111,21 @@ final class TrainingJob {
             try {
                 begin(id).ifPresent(this::work);
             } finally {
-                lock(connection, "pg_advisory_unlock", id);
+                unlock(connection, id);
             }
             return new CompletionHandler.OnCompleteRemove<>();
         } catch (SQLException e) {
             throw new IllegalStateException("no lock on " + id, e);
         } finally {
             places.release();
+        }
+    }
+
+    private static void unlock(Connection connection, String id) {
+        try {
+            lock(connection, "pg_advisory_unlock", id);
+        } catch (SQLException e) {
+            LOG.info("the lock of {} went with its connection: {}", id, e.getMessage());
         }
     }
 

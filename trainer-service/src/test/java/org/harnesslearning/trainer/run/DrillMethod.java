@@ -23,7 +23,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Really trains a tiny model, with dropout, on sequences from a formula, two of them a step. Where its settings say so it
- * holds in a step or while it saves, or can't save: each once, marked by a file in {@code marks}.
+ * holds in a step or while it saves, until a file {@code free} is in {@code marks}, or can't save: each once, marked by a
+ * file there.
  */
 public final class DrillMethod implements TrainingMethod {
     record Settings(double learningRate, String marks, long holdAt, long holdInSaveAt, long failSaveAt) {}
@@ -105,7 +106,7 @@ public final class DrillMethod implements TrainingMethod {
                 return;
             }
             context.desk().pending("the mark of the drill");
-            while (true) {
+            while (!Files.exists(Path.of(settings.get("marks").asString(), "free"))) {
                 context.check();
                 LockSupport.parkNanos(5_000_000);
             }

@@ -7,13 +7,10 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.flywaydb.core.Flyway;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -72,29 +69,18 @@ class KilledTrainingTest {
                 LoopTrainer.class.getName()));
         command.addAll(List.of(
                 LoopTrainer.arguments(url, proposer.url(), port, checkpoint, "--tests.hold=" + where + ":" + marks)));
-        Path log = folder.resolve("trainer-" + port + ".log");
         Process trainer = new ProcessBuilder(command)
                 .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
+                .redirectOutput(folder.resolve("trainer-" + port + ".log").toFile())
                 .start();
         try {
             Http http = new Http("http://127.0.0.1:" + port);
             http.await("/readyz", answer -> answer.path("status").asString("").equals("UP"));
             act.accept(http);
-            long end = System.nanoTime() + Duration.ofSeconds(90).toNanos();
-            while (files(marks) < learners) {
-                if (System.nanoTime() > end || !trainer.isAlive()) {
-                    throw new AssertionError("not held: " + Files.readString(log));
-                }
-                LockSupport.parkNanos(10_000_000);
-            }
+            LoopTrainer.awaitHeld(marks, learners, trainer::isAlive);
         } finally {
             trainer.destroyForcibly().waitFor();
         }
-    }
-
-    private static int files(Path folder) {
-        return Objects.requireNonNull(folder.toFile().list()).length;
     }
 
     @Test

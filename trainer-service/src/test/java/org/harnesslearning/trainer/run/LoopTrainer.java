@@ -6,10 +6,14 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.harnesslearning.trainer.TrainerApplication;
 import org.harnesslearning.trainer.distributed.Learner;
 import org.harnesslearning.trainer.distributed.Learners;
@@ -21,7 +25,8 @@ import org.springframework.core.env.Environment;
 
 /**
  * The trainer as it is, in this JVM or as a process of its own. Where {@code tests.hold=accumulate:5:FOLDER} is given, each
- * learner stops for ever once it has done that call for the fifth time, and leaves a file in the folder.
+ * learner stops once it has done that call for the fifth time and leaves a file {@code held…} in the folder, until a file
+ * {@code free} is there. One that is opened leaves {@code opened…}, one that is closed {@code closed…}.
  */
 public final class LoopTrainer {
     private LoopTrainer() {}
@@ -44,6 +49,8 @@ public final class LoopTrainer {
 
     private static Learner holding(Learner learner, String[] hold) {
         AtomicInteger calls = new AtomicInteger();
+        Path folder = Path.of(hold[2]);
+        mark(folder, "opened");
         return (Learner) Proxy.newProxyInstance(
                 Learner.class.getClassLoader(), new Class<?>[] {Learner.class}, (proxy, method, arguments) -> {
                     Object result;
@@ -52,22 +59,57 @@ public final class LoopTrainer {
                     } catch (InvocationTargetException e) {
                         throw e.getCause();
                     }
-                    if (method.getName().equals(hold[0]) && calls.incrementAndGet() == Integer.parseInt(hold[1])) {
-                        mark(Path.of(hold[2]));
-                        while (!Thread.currentThread().isInterrupted()) {
-                            LockSupport.park();
+                    if (method.getName().equals("close")) {
+                        mark(folder, "closed");
+                    }
+                    if (method.getName().equals(hold[0])
+                            && calls.incrementAndGet() == Integer.parseInt(hold[1])
+                            && !free(folder)) {
+                        mark(folder, "held");
+                        while (!free(folder)) {
+                            LockSupport.parkNanos(10_000_000);
                         }
                     }
                     return result;
                 });
     }
 
-    private static void mark(Path folder) {
+    private static boolean free(Path folder) {
+        return Files.exists(folder.resolve("free"));
+    }
+
+    private static void mark(Path folder, String what) {
         try {
-            Files.createTempFile(folder, "held", "");
+            Files.createTempFile(folder, what, "");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Waits until so many learners hold. */
+    static void awaitHeld(Path folder, int held, BooleanSupplier alive) {
+        await(() -> count(folder, "held") == held, alive);
+    }
+
+    /** Waits until so many learners are open. */
+    static void awaitOpen(Path folder, int open) {
+        await(() -> count(folder, "opened") - count(folder, "closed") == open, () -> true);
+    }
+
+    private static void await(BooleanSupplier reached, BooleanSupplier alive) {
+        long end = System.nanoTime() + Duration.ofSeconds(90).toNanos();
+        while (!reached.getAsBoolean()) {
+            if (System.nanoTime() > end || !alive.getAsBoolean()) {
+                throw new AssertionError("not reached in time");
+            }
+            LockSupport.parkNanos(10_000_000);
+        }
+    }
+
+    private static long count(Path folder, String what) {
+        return Arrays.stream(Objects.requireNonNull(folder.toFile().list()))
+                .filter(name -> name.startsWith(what))
+                .count();
     }
 
     /** As the trainer's own, for {@code java}. */

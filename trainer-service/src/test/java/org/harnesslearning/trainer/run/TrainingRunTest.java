@@ -266,6 +266,31 @@ class TrainingRunTest {
     }
 
     @Test
+    void a_worker_that_another_one_has_overtaken_commits_nothing() throws Exception {
+        String undisturbed =
+                ended(order(request(8, Map.of()))).at("/result/version").asString();
+        String id = order(request(8, Map.of("marks", marks("overtaken"), "hold_at", 6)));
+        http.await("/training-runs/" + id, run -> run.at("/progress/done").asInt() == 5);
+
+        // As a worker that took the run up from its checkpoint leaves it, after this one's lock had gone with its
+        // connection.
+        jdbc.sql("delete from training_metric where run_id = ? and step > 3")
+                .param(id)
+                .update();
+        jdbc.sql("update training_run set step = 3 where id = ?").param(id).update();
+        Files.createFile(folder.resolve("overtaken").resolve("free"));
+
+        JsonNode run = ended(id);
+        assertThat(run.at("/result/version").asString()).isEqualTo(undisturbed);
+        assertThat(events(id)).contains("resumed");
+        assertThat(http.get("/training-runs/" + id + "/metrics")
+                        .json()
+                        .get("data")
+                        .findValues("step"))
+                .hasSize(8);
+    }
+
+    @Test
     void a_pause_keeps_the_step_and_a_resume_goes_on_from_it() throws Exception {
         Map<String, Object> endless = request(1_000_000, Map.of());
         String id = order(endless);
