@@ -70,7 +70,8 @@ class ArchitectureTest {
                 .resideInAPackage(ROOT + "trainer..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(packages("llm.engine", "llm.graph", "llm.ggml", "llm.sampling", "llm.cuda"))
+                .resideInAnyPackage(packages(
+                        "llm.engine", "llm.graph", "llm.product", "llm.ggml", "llm.vnni", "llm.sampling", "llm.cuda"))
                 .check(CLASSES);
     }
 

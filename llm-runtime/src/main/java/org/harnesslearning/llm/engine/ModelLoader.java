@@ -17,6 +17,8 @@ import org.harnesslearning.llm.cuda.CudaDevice;
 import org.harnesslearning.llm.ggml.Ggml;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.ElementType;
+import org.harnesslearning.llm.graph.ProductKernels;
+import org.harnesslearning.llm.vnni.Vnni;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -190,14 +192,24 @@ public final class ModelLoader {
             return DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
         }
         return switch (options.matrixKernels()) {
-            case AUTO ->
-                DecoderGraph.needsFineRounding(checkpoint) || Ggml.available() == null
-                        ? DecoderPlan.processor(DecoderGraph.build(checkpoint, graph))
+            case AUTO -> {
+                if (DecoderGraph.needsFineRounding(checkpoint)) {
+                    yield DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
+                }
+                if (Vnni.available() != null) {
+                    yield DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withKernels(ProductKernels.VNNI)));
+                }
+                DecoderGraph.Built several = DecoderGraph.build(checkpoint, graph);
+                yield Ggml.available() == null
+                        ? DecoderPlan.processor(several)
                         : DecoderPlan.processor(
-                                DecoderGraph.build(checkpoint, graph),
+                                several,
                                 DecoderGraph.build(
-                                        checkpoint, graph.withStored(true).withAdapters(false)));
-            case GGML -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withStored(true)));
+                                        checkpoint,
+                                        graph.withKernels(ProductKernels.GGML).withAdapters(false)));
+            }
+            case VNNI -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withKernels(ProductKernels.VNNI)));
+            case GGML -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph.withKernels(ProductKernels.GGML)));
             case ONNX -> DecoderPlan.processor(DecoderGraph.build(checkpoint, graph));
         };
     }

@@ -24,14 +24,17 @@ import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.engine.DecoderPlan.DecoderOperators;
 import org.harnesslearning.llm.ggml.Ggml;
-import org.harnesslearning.llm.ggml.ProductOperator;
 import org.harnesslearning.llm.ggml.Products;
 import org.harnesslearning.llm.graph.DecoderGraph;
 import org.harnesslearning.llm.graph.DecoderGraph.Target;
 import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.graph.StoredMatrix;
 import org.harnesslearning.llm.graph.Weight;
+import org.harnesslearning.llm.product.ProductOperator;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.harnesslearning.llm.vnni.TiledMatrix;
+import org.harnesslearning.llm.vnni.TiledProducts;
+import org.harnesslearning.llm.vnni.Vnni;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -253,7 +256,7 @@ final class OnnxDecoder implements Decoder {
     }
 
     private Stage stage(DecoderPlan.Graph graph, List<OnnxRuntime.Placed> weights, int threads, boolean captured) {
-        ProductOperator products = products(graph.built().products(), threads);
+        ProductOperator products = products(graph.built(), threads);
         if (products != null) {
             owned.push(products::close);
         }
@@ -292,10 +295,18 @@ final class OnnxDecoder implements Decoder {
     }
 
     /** Makes the products of the graph ready. */
-    private @Nullable ProductOperator products(List<List<StoredMatrix>> groups, int threads) {
-        if (groups.isEmpty()) {
+    private @Nullable ProductOperator products(DecoderGraph.Built graph, int threads) {
+        if (graph.products().isEmpty()) {
             return null;
         }
+        return switch (graph.kernels()) {
+            case ONNX -> throw new IllegalStateException("ONNX Runtime has operators of its own");
+            case GGML -> ggmlProducts(graph.products(), threads);
+            case VNNI -> vnniProducts(graph.products(), threads);
+        };
+    }
+
+    private ProductOperator ggmlProducts(List<List<StoredMatrix>> groups, int threads) {
         Ggml ggml = Ggml.available();
         if (ggml == null) {
             throw new IllegalStateException("ggml cannot be used on this machine");
@@ -310,6 +321,29 @@ final class OnnxDecoder implements Decoder {
             products.close();
             throw e;
         }
+    }
+
+    private ProductOperator vnniProducts(List<List<StoredMatrix>> groups, int threads) {
+        Vnni vnni = Vnni.available();
+        if (vnni == null) {
+            throw new IllegalStateException("this machine has no 512-bit byte products");
+        }
+        TiledProducts products = new TiledProducts(vnni, threads);
+        try {
+            for (List<StoredMatrix> group : groups) {
+                products.add(group.stream().map(this::tiled).toList());
+            }
+            return new ProductOperator(products);
+        } catch (RuntimeException | Error e) {
+            products.close();
+            throw e;
+        }
+    }
+
+    private TiledMatrix tiled(StoredMatrix stored) {
+        TiledMatrix matrix = TiledMatrix.of(stored, bytes -> HostMemory.allocateLargePages(memory, bytes));
+        HostMemory.discard(stored.weight().data());
+        return matrix;
     }
 
     private Products.Matrix matrix(StoredMatrix stored) {

@@ -20,9 +20,9 @@ import org.bytedeco.onnxruntime.Session;
 import org.bytedeco.onnxruntime.SessionOptions;
 import org.bytedeco.onnxruntime.Value;
 import org.bytedeco.onnxruntime.global.onnxruntime;
-import org.harnesslearning.llm.ggml.ProductOperator;
 import org.harnesslearning.llm.graph.ElementType;
 import org.harnesslearning.llm.graph.Weight;
+import org.harnesslearning.llm.product.ProductOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Makes sessions of ONNX Runtime whose weights lie in memory of ours. */

@@ -6,6 +6,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import org.harnesslearning.llm.checkpoint.TensorType;
+import org.harnesslearning.llm.product.MatrixProducts;
+import org.harnesslearning.llm.product.Team;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Used by one thread at a time, close included.
  */
-public final class Products implements AutoCloseable {
+public final class Products implements MatrixProducts {
 
     private static final long LEAST_PART_BYTES = 16 << 10;
     private static final long MOST_PART_BYTES = 128 << 10;
@@ -79,28 +81,23 @@ public final class Products implements AutoCloseable {
         return products.size() - 1;
     }
 
-    /** How many matrices the product has, each with an output. */
-    int outputs(int product) {
+    @Override
+    public int outputs(int product) {
         return products.get(product).matrices.size();
     }
 
-    /** Length of an output. */
-    int rows(int product, int output) {
+    @Override
+    public int rows(int product, int output) {
         return products.get(product).matrices.get(output).rows();
     }
 
-    /** Length of an input. */
-    int columns(int product) {
+    @Override
+    public int columns(int product) {
         return products.get(product).columns;
     }
 
-    /**
-     * Computes a product.
-     *
-     * @param input address of floats (count, columns)
-     * @param outputs addresses of floats (count, rows), one for each matrix
-     */
-    void compute(int product, long input, int count, long... outputs) {
+    @Override
+    public void compute(int product, long input, int count, long... outputs) {
         Product own = products.get(product);
         if (count == 0) {
             return;

@@ -81,7 +81,18 @@ final class BlockPacker {
      */
     static void pack(
             Tensor tensor, RowOrder rowOrder, MemorySegment quants, MemorySegment scales, MemorySegment offsets) {
-        int rows = Math.toIntExact(tensor.shape().getFirst());
+        pack(tensor, rowOrder, 0, Math.toIntExact(tensor.shape().getFirst()), quants, scales, offsets);
+    }
+
+    /** The same with {@code rows} rows of the result from {@code firstRow} on. */
+    static void pack(
+            Tensor tensor,
+            RowOrder rowOrder,
+            int firstRow,
+            int rows,
+            MemorySegment quants,
+            MemorySegment scales,
+            MemorySegment offsets) {
         int columns = Math.toIntExact(tensor.shape().getLast());
         TensorType type = tensor.type();
         Form form = Form.of(type);
@@ -90,7 +101,7 @@ final class BlockPacker {
         int outputBlocks = type.blockElements() / form.block; // of one stored block
         int outputBytes = form.block * form.bits / 8 * outputBlocks;
         long block = 0;
-        for (int row = 0; row < rows; row++) {
+        for (int row = firstRow; row < firstRow + rows; row++) {
             long at = (long) rowOrder.storedRow(row) * storedBlocks * type.blockBytes();
             for (int i = 0; i < storedBlocks; i++, block++, at += type.blockBytes()) {
                 packer.block(type, at, block * outputBytes, block * outputBlocks);

@@ -13,8 +13,8 @@ import org.harnesslearning.llm.checkpoint.DecoderConfig;
 import org.harnesslearning.llm.checkpoint.Dequantiser;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.checkpoint.TensorType;
-import org.harnesslearning.llm.ggml.ProductOperator;
 import org.harnesslearning.llm.graph.GraphBuilder.Attribute;
+import org.harnesslearning.llm.product.ProductOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,6 +67,9 @@ public final class DecoderGraph {
     private static final String HEAD = "lm_head";
     private static final int FINE_BLOCK = 16;
 
+    /** The kernels compute so many rows of a matrix at once. */
+    private static final int VNNI_ROWS = 16;
+
     /** Models of fewer weights need the inputs of their matrices rounded in fine blocks. */
     private static final long FINE_BELOW = 300_000_000;
 
@@ -95,6 +98,7 @@ public final class DecoderGraph {
      * @param weights their names, shapes and how to fill them
      * @param top candidates a row
      * @param adapters the inputs for adapters; empty where the graph takes none
+     * @param kernels who multiplies with {@code products}
      * @param products the matrices of each {@link ProductOperator} node, by its number
      */
     public record Built(
@@ -102,6 +106,7 @@ public final class DecoderGraph {
             List<Weight> weights,
             int top,
             List<AdapterInput> adapters,
+            ProductKernels kernels,
             List<List<StoredMatrix>> products) {
 
         public Built {
@@ -148,34 +153,33 @@ public final class DecoderGraph {
      * @param fine whether the inputs of the blocks' matrices are rounded to int8 with a scale for 16 values instead of
      *     32, and the last matrix, to the logits, is computed in fp32. This loses less of a value whose neighbours are
      *     large, and takes more time; small models need it, as each of their few dimensions counts for more.
-     * @param stored whether quantised matrices are multiplied as they are stored, by {@link ProductOperator}, instead of by
-     *     {@code MatMulNBits} from a form of its own: the least memory and the quickest load and step of one row, but slower
-     *     prompts; {@code fine} is of no account then
+     * @param kernels who multiplies with quantised matrices; if it is not ONNX Runtime, they do by {@link ProductOperator},
+     *     and {@code fine} is of no account
      * @param adapters whether the graph takes adapters
      */
-    public record Options(int positions, boolean dequantise, boolean fine, boolean stored, boolean adapters) {
+    public record Options(int positions, boolean dequantise, boolean fine, ProductKernels kernels, boolean adapters) {
 
         public Options {
-            if (dequantise && stored) {
-                throw new IllegalArgumentException("matrices are either dequantised or multiplied as stored");
+            if (dequantise && kernels != ProductKernels.ONNX) {
+                throw new IllegalArgumentException("dequantised matrices are multiplied by ONNX Runtime");
             }
         }
 
         /** What suits a checkpoint; without adapters. */
         public static Options of(Checkpoint checkpoint, int positions, boolean dequantise) {
-            return new Options(positions, dequantise, needsFineRounding(checkpoint), false, false);
+            return new Options(positions, dequantise, needsFineRounding(checkpoint), ProductKernels.ONNX, false);
         }
 
         public Options withFine(boolean value) {
-            return new Options(positions, dequantise, value, stored, adapters);
+            return new Options(positions, dequantise, value, kernels, adapters);
         }
 
-        public Options withStored(boolean value) {
+        public Options withKernels(ProductKernels value) {
             return new Options(positions, dequantise, fine, value, adapters);
         }
 
         public Options withAdapters(boolean value) {
-            return new Options(positions, dequantise, fine, stored, value);
+            return new Options(positions, dequantise, fine, kernels, value);
         }
     }
 
@@ -185,7 +189,7 @@ public final class DecoderGraph {
         graph.input(RAW_LOGITS, ElementType.FLOAT, "batch", vocabulary);
         headInputs(graph);
         int top = head(graph, RAW_LOGITS, vocabulary, false);
-        return new Built(graph.model(), graph.weights(), top, List.of(), List.of());
+        return new Built(graph.model(), graph.weights(), top, List.of(), ProductKernels.ONNX, List.of());
     }
 
     private static void headInputs(GraphBuilder graph) {
@@ -234,7 +238,7 @@ public final class DecoderGraph {
         String residual = target.gpu() ? embedded() : EMBEDDINGS;
         if (target.singleRow()) {
             int candidates = singleRow(residual);
-            return new Built(graph.model(), graph.weights(), candidates, adapterInputs, products);
+            return new Built(graph.model(), graph.weights(), candidates, adapterInputs, options.kernels(), products);
         }
         String normed = norm(residual, vector("blk.0.attn_norm.weight", checkpoint.tensor(0, "attn_norm.weight")));
         for (int layer = 0; layer < config.layers(); layer++) {
@@ -257,7 +261,7 @@ public final class DecoderGraph {
             normed = end.normed();
         }
         int top = head(normed);
-        return new Built(graph.model(), graph.weights(), top, adapterInputs, products);
+        return new Built(graph.model(), graph.weights(), top, adapterInputs, options.kernels(), products);
     }
 
     /** Embeddings of the tokens, from a table on the device. */
@@ -616,7 +620,11 @@ public final class DecoderGraph {
     }
 
     private boolean multipliedAsStored(Tensor weight) {
-        return options.stored() && weight.type().quantised();
+        return switch (options.kernels()) {
+            case ONNX -> false;
+            case GGML -> weight.type().quantised();
+            case VNNI -> weight.type().quantised() && weight.shape().getFirst() % VNNI_ROWS == 0;
+        };
     }
 
     /** Lets one node multiply those of the matrices that are multiplied as stored: it rounds the input once for all. */

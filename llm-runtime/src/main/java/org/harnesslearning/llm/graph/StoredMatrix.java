@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.jspecify.annotations.Nullable;
 
-/** A quantised matrix that is multiplied in the form in which the checkpoint stores it. */
+/** A quantised matrix of a checkpoint that a {@link org.harnesslearning.llm.product.ProductOperator} multiplies with. */
 public final class StoredMatrix {
 
     private final Tensor weight;
@@ -15,6 +15,11 @@ public final class StoredMatrix {
         this.weight = weight;
         this.order = order;
         this.bias = bias;
+    }
+
+    /** A matrix whose rows stay in the order in which they are stored. */
+    public static StoredMatrix natural(Tensor weight, float @Nullable [] bias) {
+        return new StoredMatrix(weight, RowOrder.NATURAL, bias);
     }
 
     /** The stored tensor, (rows, columns). */
@@ -34,5 +39,32 @@ public final class StoredMatrix {
         for (int row = 0; row < rows; row++) {
             MemorySegment.copy(weight.data(), order.storedRow(row) * rowBytes, target, row * rowBytes, rowBytes);
         }
+    }
+
+    /**
+     * How {@link #pack} gives the weights: each is {@code scale × (quant − zero) + offset}, where zero is half of what a
+     * quant can be.
+     *
+     * @param bits of a quant, 4 or 8
+     * @param block columns with a common scale
+     * @param offset whether they have a common offset, too
+     */
+    public record Form(int bits, int block, boolean offset) {}
+
+    /** The form that the type gets. */
+    public Form form() {
+        BlockPacker.Form form = BlockPacker.Form.of(weight.type());
+        return new Form(form.bits, form.block, form.offset);
+    }
+
+    /**
+     * Unpacks some rows, in the graph's order.
+     *
+     * @param quants uint8 (rows, columns × bits / 8), of 4 bits the earlier in the low half of a byte
+     * @param scales float (rows, columns / block)
+     * @param offsets float (rows, columns / block); {@link MemorySegment#NULL} for forms without
+     */
+    public void pack(int firstRow, int rows, MemorySegment quants, MemorySegment scales, MemorySegment offsets) {
+        BlockPacker.pack(weight, order, firstRow, rows, quants, scales, offsets);
     }
 }

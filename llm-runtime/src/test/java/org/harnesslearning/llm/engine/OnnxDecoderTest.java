@@ -69,7 +69,12 @@ class OnnxDecoderTest {
         Checkpoint checkpoint = checkpoint();
         DecoderGraph.Built graph = DecoderGraph.build(checkpoint, DecoderGraph.Options.of(checkpoint, 32, false));
         DecoderGraph.Built broken = new DecoderGraph.Built(
-                new byte[] {1, 2, 3}, graph.weights(), graph.top(), graph.adapters(), graph.products());
+                new byte[] {1, 2, 3},
+                graph.weights(),
+                graph.top(),
+                graph.adapters(),
+                graph.kernels(),
+                graph.products());
         long before = DeviceMemory.allocated();
         assertThatThrownBy(() -> new OnnxDecoder(checkpoint, 2, 2, 32, 1, broken))
                 .isInstanceOf(RuntimeException.class);

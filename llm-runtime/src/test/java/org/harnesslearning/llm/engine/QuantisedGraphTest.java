@@ -13,7 +13,9 @@ import org.harnesslearning.llm.checkpoint.GgufWriter;
 import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.ggml.Ggml;
 import org.harnesslearning.llm.graph.DecoderGraph;
+import org.harnesslearning.llm.graph.ProductKernels;
 import org.harnesslearning.llm.sampling.Candidates;
+import org.harnesslearning.llm.vnni.Vnni;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,15 +42,34 @@ class QuantisedGraphTest {
         assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.STORED);
     }
 
-    /** The products are equal to the last bit (see ProductsTest); attention differs by a rounding of fp32. */
+    @ParameterizedTest
+    @EnumSource(TensorType.class)
+    void tiledWeightsComputeWhatDequantisedOnesDo(TensorType type) throws IOException {
+        assumeVnni();
+        assertComputesWhatDequantisedWeightsDo(type, "llama", Form.TILED);
+        assertComputesWhatDequantisedWeightsDo(type, "qwen2", Form.TILED);
+    }
+
+    /** The products are equal to the last bit (see ProductsTest, TiledProductsTest); attention differs by a rounding of fp32. */
     @ParameterizedTest
     @EnumSource(TensorType.class)
     void resultsOfStoredWeightsDependNeitherOnBatchNorOnChunksNorOnThreads(TensorType type) throws IOException {
         assumeGgml();
+        assertDependOnNothingElse(type, Form.STORED);
+    }
+
+    @ParameterizedTest
+    @EnumSource(TensorType.class)
+    void resultsOfTiledWeightsDependNeitherOnBatchNorOnChunksNorOnThreads(TensorType type) throws IOException {
+        assumeVnni();
+        assertDependOnNothingElse(type, Form.TILED);
+    }
+
+    private void assertDependOnNothingElse(TensorType type, Form form) throws IOException {
         Path file = file(type, "qwen2");
         int[] tokens = new Random(2).ints(12, 0, 64).toArray();
-        try (OnnxDecoder one = decoder(file, 1, 1, Form.STORED);
-                OnnxDecoder many = decoder(file, 5, 3, Form.STORED)) {
+        try (OnnxDecoder one = decoder(file, 1, 1, form);
+                OnnxDecoder many = decoder(file, 5, 3, form)) {
             float[] alone = one.extend(0, 0, tokens, Shaping.PLAIN).allLogits().get();
             for (int row = 0; row < 5; row++) {
                 many.extend(row, 0, Arrays.copyOf(tokens, 4 + row), Shaping.PLAIN);
@@ -78,7 +99,8 @@ class QuantisedGraphTest {
         DecoderGraph.Options options =
                 DecoderGraph.Options.of(checkpoint, 64, false).withFine(false);
         DecoderPlan plan = DecoderPlan.processor(
-                DecoderGraph.build(checkpoint, options), DecoderGraph.build(checkpoint, options.withStored(true)));
+                DecoderGraph.build(checkpoint, options),
+                DecoderGraph.build(checkpoint, options.withKernels(ProductKernels.GGML)));
         try (OnnxDecoder both = new OnnxDecoder(
                         checkpoint, 3, 3, 64, 2, plan, 1, 1, new HostMemory(), DecoderPlan.noOperators());
                 OnnxDecoder packed = decoder(file, 3, 2, Form.PACKED);
@@ -138,6 +160,10 @@ class QuantisedGraphTest {
         Assumptions.assumeTrue(Ggml.available() != null, "this machine cannot use ggml");
     }
 
+    private static void assumeVnni() {
+        Assumptions.assumeTrue(Vnni.available() != null, "this processor has no 512-bit byte products");
+    }
+
     private void assertComputesWhatDequantisedWeightsDo(TensorType type, String architecture, Form matrices)
             throws IOException {
         Path file = file(type, architecture);
@@ -157,14 +183,21 @@ class QuantisedGraphTest {
         Checkpoint checkpoint = Checkpoint.open(file);
         DecoderGraph.Options options = DecoderGraph.Options.of(checkpoint, 64, form == Form.DEQUANTISED)
                 .withFine(form == Form.PACKED_FINE)
-                .withStored(form == Form.STORED);
+                .withKernels(form.kernels);
         return new OnnxDecoder(checkpoint, rows, rows, 64, threads, DecoderGraph.build(checkpoint, options));
     }
 
     private enum Form {
-        DEQUANTISED,
-        PACKED,
-        PACKED_FINE,
-        STORED
+        DEQUANTISED(ProductKernels.ONNX),
+        PACKED(ProductKernels.ONNX),
+        PACKED_FINE(ProductKernels.ONNX),
+        STORED(ProductKernels.GGML),
+        TILED(ProductKernels.VNNI);
+
+        private final ProductKernels kernels;
+
+        Form(ProductKernels kernels) {
+            this.kernels = kernels;
+        }
     }
 }

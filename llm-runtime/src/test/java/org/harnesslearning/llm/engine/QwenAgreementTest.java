@@ -7,14 +7,15 @@ import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.Gguf;
 import org.harnesslearning.llm.ggml.Ggml;
 import org.harnesslearning.llm.graph.DecoderGraph;
+import org.harnesslearning.llm.graph.ProductKernels;
 import org.harnesslearning.llm.tokenizer.Tokenizer;
+import org.harnesslearning.llm.vnni.Vnni;
 import org.harnesslearning.testing.RequiresModel;
 import org.harnesslearning.testing.SharedData;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What rounding inputs to int8 costs a larger model, for each choice of the matrices that ggml multiplies. */
+/** What rounding inputs to int8 costs a larger model, for each of those who can multiply. */
 @Tag("long")
 class QwenAgreementTest {
 
@@ -44,7 +45,6 @@ class QwenAgreementTest {
     }
 
     private static void assertFollowsItsExactWeights(String name) {
-        Assumptions.assumeTrue(Ggml.available() != null, "this machine cannot use ggml");
         Path file = SharedData.model(name);
         int[][] prompts = new int[PROMPTS.length][];
         try (Gguf gguf = Gguf.open(file);
@@ -53,12 +53,16 @@ class QwenAgreementTest {
                 prompts[i] = tokenizer.encode(PROMPTS[i], true);
             }
         }
-        try (Decoder exact = decoder(file, true, false)) {
+        try (Decoder exact = decoder(file, true, ProductKernels.ONNX)) {
             int[][] texts = Agreement.continued(exact, prompts, NEW_TOKENS);
-            for (boolean stored : new boolean[] {false, true}) {
-                try (Decoder rounding = decoder(file, false, stored)) {
+            for (ProductKernels kernels : ProductKernels.values()) {
+                if (kernels == ProductKernels.GGML && Ggml.available() == null
+                        || kernels == ProductKernels.VNNI && Vnni.available() == null) {
+                    continue;
+                }
+                try (Decoder rounding = decoder(file, false, kernels)) {
                     Agreement agreement = Agreement.measure(exact, rounding, texts);
-                    System.out.printf("%s, as stored %s: %s%n", name, stored, agreement);
+                    System.out.printf("%s, %s: %s%n", name, kernels, agreement);
                     assertThat(agreement.share()).isGreaterThan(0.95);
                     assertThat(agreement.divergence()).isLessThan(0.02);
                 }
@@ -66,10 +70,10 @@ class QwenAgreementTest {
         }
     }
 
-    private static Decoder decoder(Path file, boolean dequantise, boolean stored) {
+    private static Decoder decoder(Path file, boolean dequantise, ProductKernels kernels) {
         Checkpoint checkpoint = Checkpoint.open(file);
         DecoderGraph.Options options =
-                DecoderGraph.Options.of(checkpoint, 160, dequantise).withStored(stored);
+                DecoderGraph.Options.of(checkpoint, 160, dequantise).withKernels(kernels);
         return new OnnxDecoder(
                 checkpoint, PROMPTS.length, PROMPTS.length, 160, THREADS, DecoderGraph.build(checkpoint, options));
     }

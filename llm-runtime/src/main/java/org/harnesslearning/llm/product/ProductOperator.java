@@ -1,4 +1,4 @@
-package org.harnesslearning.llm.ggml;
+package org.harnesslearning.llm.product;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -34,7 +34,7 @@ import org.bytedeco.onnxruntime.global.onnxruntime;
 public final class ProductOperator implements AutoCloseable {
 
     public static final String DOMAIN = "org.harnesslearning";
-    public static final String NAME = "GgmlMatMul";
+    public static final String NAME = "QuantisedMatMul";
     public static final String PRODUCT = "product";
     public static final int MOST_OUTPUTS = 3;
 
@@ -45,7 +45,7 @@ public final class ProductOperator implements AutoCloseable {
     private static final int OPTIONAL = 1; // INPUT_OUTPUT_OPTIONAL
     private static final int DEFAULT_MEMORY = 0; // OrtMemTypeDefault
 
-    private final Products products;
+    private final MatrixProducts products;
     private final Arena arena = Arena.ofShared();
     private final OrtApi api = onnxruntime.OrtGetApiBase().GetApi().call(onnxruntime.ORT_API_VERSION);
     private final OrtValue value = new OrtValue((Pointer) null);
@@ -59,7 +59,7 @@ public final class ProductOperator implements AutoCloseable {
     private final CustomOpDomain domain = new CustomOpDomain(DOMAIN);
 
     /** @param products computed by the operator; all that the graph names are added before the session is made */
-    public ProductOperator(Products products) {
+    public ProductOperator(MatrixProducts products) {
         this.products = products;
         this.operator = operator();
         domain.Add(operator);

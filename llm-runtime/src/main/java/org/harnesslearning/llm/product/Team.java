@@ -1,4 +1,4 @@
-package org.harnesslearning.llm.ggml;
+package org.harnesslearning.llm.product;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Used by one thread at a time.
  */
-final class Team implements AutoCloseable {
+public final class Team implements AutoCloseable {
 
     /** As long as the pauses between two products of a step. */
     private static final long LOOK_OUT_NANOS = 200_000;
@@ -29,14 +29,14 @@ final class Team implements AutoCloseable {
 
     /** One task of several parts. */
     @FunctionalInterface
-    interface Task {
+    public interface Task {
 
         /** @param worker 0 for the calling thread, then the helpers; no two threads have the same number at once */
         void run(int worker, int part);
     }
 
     /** @param size threads, the calling one included */
-    Team(int size) {
+    public Team(int size) {
         for (int worker = 1; worker < size; worker++) {
             Helper helper = new Helper(worker);
             helpers.add(helper);
@@ -45,7 +45,7 @@ final class Team implements AutoCloseable {
     }
 
     /** Runs all parts and returns when they are done. */
-    void run(int parts, Task task) {
+    public void run(int parts, Task task) {
         if (helpers.isEmpty() || parts == 1) {
             for (int part = 0; part < parts; part++) {
                 task.run(0, part);

@@ -1,4 +1,4 @@
-package org.harnesslearning.llm.ggml;
+package org.harnesslearning.llm.product;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
