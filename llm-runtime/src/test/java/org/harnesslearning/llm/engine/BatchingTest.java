@@ -13,9 +13,14 @@ import org.harnesslearning.llm.Generation;
 import org.harnesslearning.llm.GenerationRequest;
 import org.harnesslearning.llm.GenerationResult;
 import org.harnesslearning.llm.LanguageModel;
+import org.harnesslearning.llm.MatrixKernels;
 import org.harnesslearning.llm.Sampling;
 import org.harnesslearning.llm.Sequence;
+import org.harnesslearning.llm.checkpoint.GgufWriter;
+import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.checkpoint.TinyCheckpoints;
+import org.harnesslearning.llm.vnni.Vnni;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -70,6 +75,38 @@ class BatchingTest {
                     assertThat(result.sequences().getFirst().tokenIds()).containsExactly(isolated.get(i));
                 }
                 assertThat(cached).as("prefixes were reused").isPositive();
+            }
+        }
+    }
+
+    /** Quantised products are equal to the last bit in any company, so that the tokens are the same with int8, too. */
+    @Test
+    void batchedOutputOfTiledQuantisedWeightsEqualsIsolatedOutput() throws IOException {
+        Assumptions.assumeTrue(Vnni.available() != null, "this processor has no 512-bit byte products");
+        Path file = GgufWriter.decoder("llama", TensorType.Q4_K, 256, 5).write(directory.resolve("tiny.gguf"));
+        EngineOptions tiled = OPTIONS.withThreads(2).withMatrixKernels(MatrixKernels.VNNI);
+        Random random = new Random(12);
+        List<GenerationRequest> requests = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            int[] prompt = random.ints(random.nextInt(2, 30), 0, 64).toArray();
+            requests.add(GenerationRequest.greedy(prompt, random.nextInt(5, 30)).withIgnoreEndTokens(true));
+        }
+        List<int[]> isolated = new ArrayList<>();
+        try (LanguageModel alone = LanguageModel.load(file, tiled.withSlots(1).withReusePrefixes(false))) {
+            requests.forEach(request -> isolated.add(first(alone, request).tokenIds()));
+        }
+        try (LanguageModel together = LanguageModel.load(file, tiled)) {
+            List<Generation> generations =
+                    requests.stream().map(together::submit).toList();
+            for (int i = 0; i < requests.size(); i++) {
+                assertThat(generations
+                                .get(i)
+                                .result()
+                                .join()
+                                .sequences()
+                                .getFirst()
+                                .tokenIds())
+                        .containsExactly(isolated.get(i));
             }
         }
     }

@@ -63,8 +63,10 @@ class QwenAgreementTest {
                 try (Decoder rounding = decoder(file, false, kernels)) {
                     Agreement agreement = Agreement.measure(exact, rounding, texts);
                     System.out.printf("%s, %s: %s%n", name, kernels, agreement);
-                    assertThat(agreement.share()).isGreaterThan(0.95);
-                    assertThat(agreement.divergence()).isLessThan(0.02);
+                    // ggml rounds 256 inputs with one scale, and loses more where some of them are large.
+                    boolean coarse = kernels == ProductKernels.GGML;
+                    assertThat(agreement.share()).as("%s", kernels).isGreaterThan(coarse ? 0.95 : 0.98);
+                    assertThat(agreement.divergence()).as("%s", kernels).isLessThan(coarse ? 0.1 : 0.01);
                 }
             }
         }

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.harnesslearning.llm.checkpoint.Dequantiser;
+import org.harnesslearning.llm.checkpoint.GgufWriter;
 import org.harnesslearning.llm.checkpoint.Tensor;
 import org.harnesslearning.llm.checkpoint.TensorType;
 import org.harnesslearning.llm.graph.StoredMatrix;
@@ -161,26 +162,11 @@ class TiledProductsTest {
         return TiledMatrix.of(StoredMatrix.natural(weight, bias), bytes -> arena.allocate(bytes, 64));
     }
 
-    /** Random quants, with scales and minimums of half precision near a hundredth. */
     private Tensor weight(TensorType type, int rows, int columns) {
-        byte[] bytes = new byte[rows * columns / type.blockElements() * type.blockBytes()];
-        random.nextBytes(bytes);
-        MemorySegment data = arena.allocate(bytes.length, 32);
-        MemorySegment.copy(bytes, 0, data, ValueLayout.JAVA_BYTE, 0, bytes.length);
-        int scaleAt = type == TensorType.Q6_K ? 208 : 0;
-        boolean minimum = List.of(TensorType.Q4_1, TensorType.Q5_1, TensorType.Q4_K, TensorType.Q5_K)
-                .contains(type);
-        for (long block = scaleAt; block < bytes.length; block += type.blockBytes()) {
-            data.set(ValueLayout.JAVA_SHORT_UNALIGNED, block, half());
-            if (minimum) {
-                data.set(ValueLayout.JAVA_SHORT_UNALIGNED, block + 2, half());
-            }
-        }
+        byte[] blocks = GgufWriter.blocks(type, rows, columns, random);
+        MemorySegment data = arena.allocate(blocks.length, 32);
+        MemorySegment.copy(blocks, 0, data, ValueLayout.JAVA_BYTE, 0, blocks.length);
         return new Tensor("weight", type, List.of((long) rows, (long) columns), data);
-    }
-
-    private short half() {
-        return Float.floatToFloat16(0.01f + 0.01f * random.nextFloat());
     }
 
     private void set(int index, float value) {
