@@ -28,7 +28,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Trains a tiny random model through all services, as {@code ./harness train --smoke}: hand-written edits are executed and
- * learned (SFT), then the model's own edits are sampled, executed and learned from (GRPO), and the result is served.
+ * learned (SFT), then the model's own edits are sampled, executed and learned from (GRPO). The result is promoted by the
+ * comparison on the withheld families, served, and rolled back.
  */
 public final class TrainingSmoke implements AutoCloseable {
     private static final String MODEL = "tiny";
@@ -36,10 +37,24 @@ public final class TrainingSmoke implements AutoCloseable {
     private static final String FAMILY = "chain_sum";
     private static final String PROMOTED = "tiny-trained";
     private static final int SFT_STEPS = 50;
+    private static final int MOST_TOKENS = 240;
     private static final String ROLLOUT = """
-            {"feedback": 2, "dev": 6, "temperature": 1, "top_p": 1, "max_tokens": 160, "solver_max_tokens": 8}
-            """;
+            {"feedback": 2, "dev": 6, "temperature": 1, "top_p": 1, "max_tokens": %d, "solver_max_tokens": 8}
+            """.formatted(MOST_TOKENS);
     private static final int GRPO_STEPS = 2;
+    private static final String PROMPT = "Task\nAdd up numbers.\n\nCurrent harness\n";
+    /** Few questions and one reply: the tiny model says the same each time. */
+    private static final Map<String, Object> EVALUATION = Map.of(
+            "feedback",
+            2,
+            "dev",
+            5,
+            "candidates",
+            1,
+            "proposer",
+            Map.of("temperature", 0, "max_tokens", MOST_TOKENS),
+            "solver",
+            Map.of("max_tokens", 8));
 
     private final PrintStream out;
     private final Platform platform;
@@ -55,8 +70,12 @@ public final class TrainingSmoke implements AutoCloseable {
      * @param spread groups whose rewards differ
      * @param before version after SFT
      * @param after version after GRPO
+     * @param promotion of the version after SFT, against the base model
+     * @param refusal of the version after GRPO, against the one after SFT: it recites the same edits
      * @param answerBefore the base model's greedy answer to the begin of a prompt
-     * @param answerAfter that of the trained one
+     * @param answerPromoted that of the promoted name
+     * @param answerBack that of the promoted name after its roll back
+     * @param answerAfter that of the version after GRPO, promoted by force
      */
     public record Result(
             double sftLoss,
@@ -64,7 +83,11 @@ public final class TrainingSmoke implements AutoCloseable {
             long spread,
             String before,
             String after,
+            Promotion promotion,
+            Promotion refusal,
             String answerBefore,
+            String answerPromoted,
+            String answerBack,
             String answerAfter) {
         /** What the training did not do; empty when all is well. */
         public List<String> faults() {
@@ -78,12 +101,24 @@ public final class TrainingSmoke implements AutoCloseable {
             if (before.equals(after)) {
                 faults.add("GRPO did not change the weights");
             }
-            if (answerBefore.equals(answerAfter)) {
+            if (!promotion.state().equals("promoted")) {
+                faults.add("the version after SFT was not promoted: " + promotion.message());
+            }
+            if (!refusal.state().equals("refused")) {
+                faults.add("a version that is no better than the serving one was not refused: " + refusal.message());
+            }
+            if (answerBefore.equals(answerPromoted) || answerBefore.equals(answerAfter)) {
                 faults.add("the solver service answers the same with and without the adapter");
+            }
+            if (!answerBefore.equals(answerBack)) {
+                faults.add("the solver service does not answer as the base model after the roll back");
             }
             return faults;
         }
     }
+
+    /** How a comparison ended. */
+    public record Promotion(String state, String message) {}
 
     /**
      * Starts the platform on a folder of its own.
@@ -144,6 +179,10 @@ public final class TrainingSmoke implements AutoCloseable {
                 loss,
                 sft.at("/progress/done").asLong(0));
 
+        Promotion promotion = promote(before);
+        say("the version after SFT is %s: %s", promotion.state(), promotion.message());
+        String answerPromoted = ask(PROMOTED, PROMPT);
+
         JsonNode grpo = train("grpo", """
                 {"candidates": 6, "groups_per_batch": 2, "groups_in_flight": 2, "rollout": %s,
                  "optimizer": {"learning_rate": 5e-5}, "engine": {"gradient_checkpointing": false}}
@@ -165,13 +204,39 @@ public final class TrainingSmoke implements AutoCloseable {
             spread += 2 * (1 - metrics.path("zero_spread_share").asDouble(1));
         }
         String after = grpo.at("/result/version").asString("");
+        Promotion refusal = promote(after);
+        say("the version after GRPO is %s: %s", refusal.state(), refusal.message());
+        post("/models/" + PROMOTED + "/rollback", Map.of("reason", "smoke run"));
+        String answerBack = ask(PROMOTED, PROMPT);
         post("/models/" + PROMOTED + "/promote", Map.of("version", after, "force", true, "reason", "smoke run"));
-        String prompt = "Task\nAdd up numbers.\n\nCurrent harness\n";
-        Result result =
-                new Result(loss, valid, Math.round(spread), before, after, ask(MODEL, prompt), ask(PROMOTED, prompt));
+        Result result = new Result(
+                loss,
+                valid,
+                Math.round(spread),
+                before,
+                after,
+                promotion,
+                refusal,
+                ask(MODEL, PROMPT),
+                answerPromoted,
+                answerBack,
+                ask(PROMOTED, PROMPT));
         say("the base answers: %s", shown(result.answerBefore()));
         say("the trained model answers: %s", shown(result.answerAfter()));
         return result;
+    }
+
+    /** Has a version compared with what the name serves, and waits for the decision. */
+    private Promotion promote(String version) {
+        JsonNode promotion =
+                post("/models/" + PROMOTED + "/promote", Map.of("version", version, "evaluation", EVALUATION));
+        String path = promotion.at("/links/self").asString("");
+        while (promotion.path("finished_at").isNull()) {
+            pause();
+            promotion = get(path);
+        }
+        return new Promotion(
+                promotion.path("state").asString(""), promotion.path("message").asString(""));
     }
 
     /** Orders a run and waits for its end. */
@@ -200,13 +265,17 @@ public final class TrainingSmoke implements AutoCloseable {
                     // Still on its way.
                 }
             }
-            try {
-                Thread.sleep(200);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new StandaloneException("interrupted");
-            }
+            pause();
             run = get(path);
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(200);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StandaloneException("interrupted");
         }
     }
 

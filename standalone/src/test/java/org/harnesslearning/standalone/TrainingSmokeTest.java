@@ -15,7 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 @RequiresPostgres
 class TrainingSmokeTest {
     @Test
-    void edits_are_learned_then_improved_on_and_the_result_is_served(@TempDir Path folder) throws Exception {
+    void edits_are_learned_then_improved_on_and_what_is_better_is_promoted_and_served(@TempDir Path folder)
+            throws Exception {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "--enable-native-access=ALL-UNNAMED",
@@ -30,9 +31,13 @@ class TrainingSmokeTest {
                 .start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor()).as(output).isZero();
-        // The exit code says that samples were valid, rewards differed, weights changed and answers differ.
+        // The exit code says that samples were valid, rewards differed, weights changed, that the comparison on the
+        // withheld
+        // families promoted the better version and refused an equal one, and that answers follow the promoted name.
         assertThat(output)
                 .contains("SFT: 4 edits accepted")
+                .contains("the version after SFT is promoted: the gain on 25 questions of 5 withheld families is 0.2")
+                .contains("the version after GRPO is refused: the gain on 25 questions")
                 .contains("GRPO step 2:")
                 .contains("passed")
                 .doesNotContain("FAILED");

@@ -8,7 +8,8 @@ import org.harnesslearning.contracts.json.Json;
 
 /**
  * Edits for sums of integers, written by hand: all apply and run, and each adds up another number of terms, so that they
- * score differently.
+ * score differently. All of them know the missing angle of a polygon too, a task of the families that promotions decide
+ * on.
  */
 public final class SmokeEdits {
     private static final String EDIT = """
@@ -17,6 +18,9 @@ public final class SmokeEdits {
             <<<<<<< SEARCH
                 return env.llm(question)
             =======
+                angles = [int(float(part.split()[-1])) for part in question.split("\u00b0")[:-1]]
+                if angles:
+                    return str(180 * len(angles) - 180 - sum(angles))
                 terms = question.split(":")[-1].strip(" =").replace("- ", "-").replace("+ ", "").split()
                 return str(sum(map(int, terms%s)))
             >>>>>>> REPLACE""";

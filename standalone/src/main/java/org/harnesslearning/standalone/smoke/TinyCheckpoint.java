@@ -17,8 +17,8 @@ import org.harnesslearning.contracts.json.Json;
  * is served, trained and served again as any other, in seconds on one core.
  *
  * <p>Its embeddings are larger than usual, and they are also its output matrix: with few dimensions, an adapter could
- * otherwise not make one token much likelier than all others. Its chat template keeps only the begin of the user's text,
- * which is task and harness: what it learns on one execution report, it then does on every other.
+ * otherwise not make one token much likelier than all others. Its chat template keeps only the first characters of the
+ * user's text, which are alike in all prompts: what it learns on one task and report, it then does on every other.
  */
 public final class TinyCheckpoint {
     private static final int HIDDEN = 128;
@@ -29,7 +29,7 @@ public final class TinyCheckpoint {
     private static final int CONTEXT = 4096;
     private static final int MOST_MERGES = 400;
     private static final double EMBEDDING = 0.7;
-    private static final int KEPT = 200;
+    private static final int KEPT = 5;
     private static final List<String> CONTROL = List.of("<|user|>", "<|assistant|>", "<|end|>");
     private static final String TEMPLATE = "{% for message in messages %}"
             + "{% if message['role'] == 'user' %}<|user|>{{ message['content'][:" + KEPT + "] }}"
