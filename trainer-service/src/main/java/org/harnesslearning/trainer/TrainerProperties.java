@@ -20,6 +20,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param heartbeat time between heartbeat comments of an event stream
  * @param maxWait longest {@code Prefer: wait}
  * @param answerTimeout longest wait for one answer of another service
+ * @param nameSweep how often names of models are looked for whose training run or promotion has ended
  */
 @ConfigurationProperties("trainer")
 public record TrainerProperties(
@@ -32,7 +33,8 @@ public record TrainerProperties(
         @DefaultValue("500ms") Duration eventPoll,
         @DefaultValue("15s") Duration heartbeat,
         @DefaultValue("10m") Duration maxWait,
-        @DefaultValue("10m") Duration answerTimeout) {
+        @DefaultValue("10m") Duration answerTimeout,
+        @DefaultValue("10m") Duration nameSweep) {
     public TrainerProperties {
         if (parallelRuns < 1 || keepCheckpoints < 1) {
             throw new IllegalArgumentException("trainer.parallel-runs and trainer.keep-checkpoints are at least 1");

@@ -31,6 +31,7 @@ class TrainerPropertiesTest {
                         Duration.ofMillis(500),
                         Duration.ofSeconds(15),
                         Duration.ofMinutes(10),
+                        Duration.ofMinutes(10),
                         Duration.ofMinutes(10))));
     }
 
@@ -46,7 +47,8 @@ class TrainerPropertiesTest {
                         "trainer.event-poll=3s",
                         "trainer.heartbeat=4s",
                         "trainer.max-wait=5s",
-                        "trainer.answer-timeout=6s")
+                        "trainer.answer-timeout=6s",
+                        "trainer.name-sweep=7s")
                 .run(context -> assertThat(context.getBean(TrainerProperties.class))
                         .isEqualTo(new TrainerProperties(
                                 Map.of("qwen2.5-coder-1.5b", Path.of("/models/q.gguf")),
@@ -58,7 +60,8 @@ class TrainerPropertiesTest {
                                 Duration.ofSeconds(3),
                                 Duration.ofSeconds(4),
                                 Duration.ofSeconds(5),
-                                Duration.ofSeconds(6))));
+                                Duration.ofSeconds(6),
+                                Duration.ofSeconds(7))));
     }
 
     @Test

@@ -62,6 +62,22 @@ public class ModelAliasStore {
                 .update();
     }
 
+    /**
+     * Takes away the names of training runs and promotions that have ended or are gone: a worker that is killed, or that
+     * serves a version while its run is deleted, leaves them.
+     *
+     * @return the names
+     */
+    public List<String> sweep() {
+        return jdbc.sql("""
+                        delete from model_alias a where not promoted and name ~ '^(trn|prm)_[0-9a-z]{26}-'
+                          and not exists (select from training_run where id = left(a.name, 30)
+                            and state in ('queued', 'running', 'paused'))
+                          and not exists (select from promotion where id = left(a.name, 30)
+                            and state in ('queued', 'running'))
+                        returning name""").query(String.class).list();
+    }
+
     /** Sets a promoted name and writes down why; the caller holds the transaction and the lock of the name. */
     public void promote(String name, String base, AliasChange change) {
         jdbc.sql("""

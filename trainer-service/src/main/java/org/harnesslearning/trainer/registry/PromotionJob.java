@@ -265,9 +265,11 @@ final class PromotionJob {
     private void end(
             PromotionRow promotion, PromotionRow.State state, String message, Comparison.@Nullable Decision decision) {
         LOG.info("{} of {} for {}: {}: {}", promotion.id(), promotion.candidate(), promotion.name(), state, message);
-        tx.executeWithoutResult(status -> promotions.finish(promotion.id(), state, message, decision));
-        models.withdraw(promotion.id() + "-candidate");
-        models.withdraw(promotion.id() + "-serving");
+        tx.executeWithoutResult(status -> {
+            promotions.finish(promotion.id(), state, message, decision);
+            models.withdraw(promotion.id() + "-candidate");
+            models.withdraw(promotion.id() + "-serving");
+        });
         counter(state).increment();
     }
 

@@ -1,6 +1,8 @@
 package org.harnesslearning.trainer.registry;
 
 import com.github.kagkarlsson.scheduler.task.Task;
+import com.github.kagkarlsson.scheduler.task.helper.Tasks;
+import com.github.kagkarlsson.scheduler.task.schedule.FixedDelay;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.URI;
 import java.time.Clock;
@@ -53,5 +55,11 @@ class RegistryConfiguration {
     @Bean
     Task<Void> promotionTask(PromotionJob job) {
         return job.task();
+    }
+
+    @Bean
+    Task<Void> nameSweepTask(StoredModels models, TrainerProperties properties) {
+        return Tasks.recurring("name-sweep", FixedDelay.of(properties.nameSweep()))
+                .execute((instance, context) -> models.sweep());
     }
 }

@@ -108,6 +108,14 @@ class StoredModels implements ModelRegistry {
         tx.executeWithoutResult(status -> aliases.withdraw(name));
     }
 
+    /** Takes away the names whose training run or promotion has ended. */
+    void sweep() {
+        List<String> names = tx.execute(status -> aliases.sweep());
+        if (names != null && !names.isEmpty()) {
+            LOG.info("{} names of ended runs and promotions are taken away: {}", names.size(), names);
+        }
+    }
+
     /**
      * A version.
      *

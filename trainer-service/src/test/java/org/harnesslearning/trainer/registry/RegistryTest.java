@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import org.harnesslearning.contracts.error.PlatformException;
+import org.harnesslearning.store.model.ModelAliasStore;
 import org.harnesslearning.tasks.Families;
 import org.harnesslearning.tasks.Family;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -203,5 +204,34 @@ class RegistryTest {
         assertThat(faults.status()).isEqualTo(400);
         assertThat(faults.json().get("errors").findValuesAsString("pointer"))
                 .containsExactlyInAnyOrder("/version", "/forced", "/evaluation/dev");
+    }
+
+    @Test
+    void names_that_ended_runs_and_promotions_left_are_taken_away_and_those_of_open_ones_stay() {
+        String version = version("left over");
+        String open = "trn_" + "a".repeat(26);
+        String failed = "trn_" + "b".repeat(26);
+        for (String run : List.of(open, failed)) {
+            trainer.getBean(JdbcClient.class)
+                    .sql("""
+                            insert into training_run (id, kind, base_model, state, settings, created_at, queued_at, planned)
+                            values (?, 'grpo', 'tiny', ?, '{}', now(), now(), 10)""")
+                    .params(run, run.equals(open) ? "running" : "failed")
+                    .update();
+        }
+        ModelAliasStore names = trainer.getBean(ModelAliasStore.class);
+        List<String> left = List.of(
+                failed + "-policy-3", "trn_" + "c".repeat(26) + "-policy-0", "prm_" + "d".repeat(26) + "-candidate");
+        List<String> kept = List.of(open + "-policy-3", "a-users-own");
+        for (String name : List.of(left.get(0), left.get(1), left.get(2), kept.get(0), kept.get(1))) {
+            assertThat(names.serve(name, "tiny", version)).isTrue();
+        }
+
+        http.await(
+                "/readyz",
+                ready -> left.stream().allMatch(name -> names.find(name).isEmpty()));
+
+        assertThat(kept).allMatch(name -> names.find(name).isPresent());
+        kept.forEach(names::withdraw);
     }
 }

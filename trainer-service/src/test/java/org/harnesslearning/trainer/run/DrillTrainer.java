@@ -44,6 +44,7 @@ public final class DrillTrainer {
                 "--trainer.checkpoints.tiny=" + checkpoint,
                 "--trainer.stall-after=200ms",
                 "--trainer.queue-poll=50ms",
+                "--trainer.name-sweep=100ms",
                 "--trainer.event-poll=20ms",
                 "--trainer.heartbeat=200ms",
                 "--db-scheduler.heartbeat-interval=250ms",

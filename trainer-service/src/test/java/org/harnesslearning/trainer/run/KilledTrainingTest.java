@@ -44,6 +44,10 @@ class KilledTrainingTest {
         return new End(run.at("/result/version").asString(), Loops.losses(http, id));
     }
 
+    private static long names(JdbcClient jdbc) {
+        return jdbc.sql("select count(*) from model_alias").query(Long.class).single();
+    }
+
     private static Http http(ConfigurableApplicationContext trainer) {
         return new Http("http://127.0.0.1:" + trainer.getEnvironment().getProperty("local.server.port"));
     }
@@ -128,6 +132,14 @@ class KilledTrainingTest {
                 assertThat(proposer.revised.size() - asked)
                         .as("only batches that were not sampled yet are asked for")
                         .isLessThanOrEqualTo(6);
+                assertThat(names(jdbc)).as("no policy stays served").isZero();
+
+                proposer.slow = true;
+                String cancelled = Loops.order(http, Loops.grpo());
+                http.await("/training-runs/" + cancelled, run -> names(jdbc) == 1);
+                http.post("/training-runs/" + cancelled + "/cancel", "{}");
+                assertThat(Loops.ended(http, cancelled).get("state").asString()).isEqualTo("cancelled");
+                assertThat(names(jdbc)).isZero();
             }
         }
     }
