@@ -23,6 +23,7 @@ import org.springframework.web.HttpRequestMethodNotSupportedException;
 import org.springframework.web.bind.MissingServletRequestParameterException;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
+import org.springframework.web.context.request.async.AsyncRequestNotUsableException;
 import org.springframework.web.method.annotation.MethodArgumentTypeMismatchException;
 import org.springframework.web.servlet.resource.NoResourceFoundException;
 import tools.jackson.core.JacksonException;
@@ -123,6 +124,12 @@ public class ProblemAdvice {
     @ExceptionHandler
     ResponseEntity<Problem> noResource(NoResourceFoundException e, HttpServletRequest request) {
         return answer(ErrorCode.NOT_FOUND, "No resource at " + request.getRequestURI(), List.of(), null, request);
+    }
+
+    /** The client of a stream has gone: nobody is left to answer, and nothing failed. */
+    @ExceptionHandler
+    void gone(AsyncRequestNotUsableException e, HttpServletRequest request) {
+        LOG.debug("the client of {} {} has gone: {}", request.getMethod(), request.getRequestURI(), e.getMessage());
     }
 
     @ExceptionHandler

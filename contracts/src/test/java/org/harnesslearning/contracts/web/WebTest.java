@@ -16,6 +16,12 @@ import org.harnesslearning.contracts.model.ModelApi;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.mock.web.MockHttpServletResponse;
+import org.springframework.test.web.servlet.request.MockMvcRequestBuilders;
+import org.springframework.test.web.servlet.setup.MockMvcBuilders;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.context.request.async.AsyncRequestNotUsableException;
 
 class WebTest {
     private HttpServer server;
@@ -78,5 +84,26 @@ class WebTest {
         PlatformException e = catchThrowableOfType(PlatformException.class, () -> client().models());
         assertThat(e.code()).isEqualTo(ErrorCode.INTERNAL);
         assertThat(e.getMessage()).contains("502");
+    }
+
+    @RestController
+    static class Streams {
+        @GetMapping("/stream")
+        void stream() throws IOException {
+            throw new AsyncRequestNotUsableException("the client has gone");
+        }
+    }
+
+    @Test
+    void a_client_that_has_gone_is_told_of_no_failure() throws Exception {
+        MockHttpServletResponse response = MockMvcBuilders.standaloneSetup(new Streams())
+                .setControllerAdvice(new ProblemAdvice())
+                .build()
+                .perform(MockMvcRequestBuilders.get("/stream"))
+                .andReturn()
+                .getResponse();
+
+        assertThat(response.getStatus()).isEqualTo(200);
+        assertThat(response.getContentAsString()).isEmpty();
     }
 }

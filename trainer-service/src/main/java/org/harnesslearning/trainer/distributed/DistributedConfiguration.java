@@ -27,7 +27,7 @@ class DistributedConfiguration {
     IdleEnd idleEnd(
             DistributedSettings settings,
             JdbcClient jdbc,
-            RankLearners learners,
+            Learners learners,
             ConfigurableApplicationContext context) {
         return new IdleEnd(Objects.requireNonNull(settings.exitWhenIdle()), jdbc, learners, context);
     }

@@ -18,13 +18,13 @@ final class IdleEnd implements SmartInitializingSingleton, AutoCloseable {
 
     private final Duration patience;
     private final JdbcClient jdbc;
-    private final RankLearners learners;
+    private final Learners learners;
     private final ConfigurableApplicationContext context;
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("idle-end").factory());
     private long busyAt = System.nanoTime();
 
-    IdleEnd(Duration patience, JdbcClient jdbc, RankLearners learners, ConfigurableApplicationContext context) {
+    IdleEnd(Duration patience, JdbcClient jdbc, Learners learners, ConfigurableApplicationContext context) {
         this.patience = patience;
         this.jdbc = jdbc;
         this.learners = learners;

@@ -8,4 +8,7 @@ public interface Learners {
      * @throws DistributedException when a rank does not join in time or differs
      */
     Learner open(LearnerSettings settings);
+
+    /** Tells the other ranks, where there are some, that no learner will follow. */
+    default void dismiss() {}
 }

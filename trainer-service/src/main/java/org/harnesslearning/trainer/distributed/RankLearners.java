@@ -21,8 +21,8 @@ final class RankLearners implements Learners, AutoCloseable {
                 : new LeadingLearner(rendezvous, settings);
     }
 
-    /** Tells the other ranks that they are no longer needed. */
-    void dismiss() {
+    @Override
+    public void dismiss() {
         if (rendezvous != null) {
             Session.dismiss(rendezvous);
         }

@@ -10,9 +10,7 @@ import org.harnesslearning.trainer.run.TrainingKind;
 import org.harnesslearning.trainer.run.TrainingMethod;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Lazy;
 
-@Lazy
 @Configuration(proxyBeanMethods = false)
 class PolicyConfiguration {
     @Bean

@@ -20,7 +20,6 @@ import org.harnesslearning.store.run.MeasuredQuestion;
 import org.harnesslearning.store.run.RunRow;
 import org.harnesslearning.store.run.RunStore;
 import org.jspecify.annotations.Nullable;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 import tools.jackson.databind.JsonNode;
@@ -30,7 +29,6 @@ import tools.jackson.databind.JsonNode;
  * becomes none, so that no default ever passes for a measurement.
  */
 @Component
-@Lazy
 public class Answers {
     private static final int ROUND = 1;
 

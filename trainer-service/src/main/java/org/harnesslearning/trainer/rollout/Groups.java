@@ -23,14 +23,12 @@ import org.harnesslearning.trainer.run.TrainingContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.stereotype.Component;
 import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Brings one ordered group to its stored samples with their rewards. */
 @Component
-@Lazy
 public class Groups {
     private static final Logger LOG = LoggerFactory.getLogger(Groups.class);
 

@@ -15,14 +15,12 @@ import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingStopped;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.stereotype.Component;
 import org.springframework.web.client.RestClientException;
 import tools.jackson.databind.JsonNode;
 
 /** Orders runs at proposer-service and waits for their end, which it sees in Postgres. */
 @Component
-@Lazy
 public class Revisions {
     private static final Logger LOG = LoggerFactory.getLogger(Revisions.class);
     private static final String AT_ONCE = "wait=0";

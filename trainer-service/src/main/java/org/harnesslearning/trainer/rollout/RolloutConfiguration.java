@@ -8,9 +8,7 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Lazy;
 
-@Lazy
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties({RolloutProperties.class, LearnerProperties.class})
 class RolloutConfiguration {

@@ -9,13 +9,11 @@ import org.harnesslearning.store.sample.GroupStore;
 import org.harnesslearning.trainer.run.TrainingContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.stereotype.Component;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Revisions by teachers, executed, with two scorings of the parent beside them. */
 @Component
-@Lazy
 public class TeacherRevisions {
     private static final Logger LOG = LoggerFactory.getLogger(TeacherRevisions.class);
     private static final String NO_REWARD = "none";

@@ -22,14 +22,12 @@ import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingKind;
 import org.harnesslearning.trainer.run.TrainingMethod;
 import org.harnesslearning.trainer.run.TrainingWork;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.stereotype.Component;
 import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.JsonNode;
 
 /** Supervised training on teachers' edits. */
 @Component
-@Lazy
 class SftMethod implements TrainingMethod {
     private final Learners learners;
     private final LearnerProperties properties;

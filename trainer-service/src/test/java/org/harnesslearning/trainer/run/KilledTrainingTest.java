@@ -2,12 +2,8 @@ package org.harnesslearning.trainer.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.File;
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,31 +48,16 @@ class KilledTrainingTest {
         return new Http("http://127.0.0.1:" + trainer.getEnvironment().getProperty("local.server.port"));
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
-    }
-
     /** Starts a trainer, has it do something, and kills it once so many learners hold where they are told to. */
     private void killedWhileHolding(
             ProposerDouble proposer, Path checkpoint, String where, int learners, Consumer<Http> act) throws Exception {
         Path marks = Files.createDirectory(folder.resolve("marks-" + where.replace(':', '-')));
-        int port = freePort();
-        List<String> command = new ArrayList<>(List.of(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xmx512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                LoopTrainer.class.getName()));
-        command.addAll(List.of(
-                LoopTrainer.arguments(url, proposer.url(), port, checkpoint, "--tests.hold=" + where + ":" + marks)));
-        Process trainer = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("trainer-" + port + ".log").toFile())
-                .start();
+        int port = LoopTrainer.freePort();
+        Process trainer = LoopTrainer.start(
+                LoopTrainer.class,
+                folder.resolve("trainer-" + port + ".log"),
+                Map.of(),
+                LoopTrainer.arguments(url, proposer.url(), port, checkpoint, "--tests.hold=" + where + ":" + marks));
         try {
             Http http = new Http("http://127.0.0.1:" + port);
             http.await("/readyz", answer -> answer.path("status").asString("").equals("UP"));

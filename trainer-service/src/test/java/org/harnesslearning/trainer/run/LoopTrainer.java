@@ -4,18 +4,21 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.harnesslearning.trainer.TrainerApplication;
 import org.harnesslearning.trainer.distributed.Learner;
+import org.harnesslearning.trainer.distributed.LearnerSettings;
 import org.harnesslearning.trainer.distributed.Learners;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.SpringApplication;
@@ -40,10 +43,22 @@ public final class LoopTrainer {
                 @Override
                 public Object postProcessAfterInitialization(Object bean, String name) {
                     return hold != null && bean instanceof Learners learners
-                            ? (Learners) settings -> holding(learners.open(settings), hold.split(":", 3))
+                            ? new HoldingLearners(learners, hold.split(":", 3))
                             : bean;
                 }
             };
+        }
+    }
+
+    private record HoldingLearners(Learners learners, String[] hold) implements Learners {
+        @Override
+        public Learner open(LearnerSettings settings) {
+            return holding(learners.open(settings), hold);
+        }
+
+        @Override
+        public void dismiss() {
+            learners.dismiss();
         }
     }
 
@@ -115,6 +130,37 @@ public final class LoopTrainer {
     /** As the trainer's own, for {@code java}. */
     public static void main(String[] arguments) {
         run(arguments);
+    }
+
+    /**
+     * Starts a JVM of its own.
+     *
+     * @param main this class or the trainer's own
+     * @param environment variables beside those of this process
+     */
+    static Process start(Class<?> main, Path log, Map<String, String> environment, String... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+        builder.environment().putAll(environment);
+        return builder.start();
+    }
+
+    /** A port that was free a moment ago. */
+    static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
     }
 
     public static ConfigurableApplicationContext run(String... arguments) {
