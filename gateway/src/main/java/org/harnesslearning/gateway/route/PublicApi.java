@@ -147,6 +147,7 @@ public final class PublicApi {
         add(HttpMethod.POST, run + "/cancel", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.POST, run + "/pause", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.POST, run + "/resume", TRAINER, Scope.RUN, SMALL);
+        add(HttpMethod.POST, run + "/publish", TRAINER, Scope.RUN, SMALL);
         String model = "/models/{name:[A-Za-z0-9._-]{1,128}}";
         add(HttpMethod.GET, model + "/versions", TRAINER, Scope.READ, SMALL);
         add(HttpMethod.POST, model + "/promote", TRAINER, Scope.RUN, SMALL);

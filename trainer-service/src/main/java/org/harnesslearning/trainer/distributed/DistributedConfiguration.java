@@ -25,10 +25,7 @@ class DistributedConfiguration {
     @Bean(destroyMethod = "close")
     @ConditionalOnProperty("trainer.distributed.exit-when-idle")
     IdleEnd idleEnd(
-            DistributedSettings settings,
-            JdbcClient jdbc,
-            Learners learners,
-            ConfigurableApplicationContext context) {
+            DistributedSettings settings, JdbcClient jdbc, Learners learners, ConfigurableApplicationContext context) {
         return new IdleEnd(Objects.requireNonNull(settings.exitWhenIdle()), jdbc, learners, context);
     }
 }

@@ -18,6 +18,7 @@ import org.harnesslearning.trainer.distributed.Accumulated;
 import org.harnesslearning.trainer.distributed.Learner;
 import org.harnesslearning.trainer.distributed.Step;
 import org.harnesslearning.trainer.method.ModelTokens;
+import org.harnesslearning.trainer.method.Trainee;
 import org.harnesslearning.trainer.optimizer.LearningRate;
 import org.harnesslearning.trainer.rollout.Sampler;
 import org.harnesslearning.trainer.rollout.ServedPolicy;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class GrpoWork implements TrainingWork {
     private static final String STATE = "grpo.json";
-    private static final String LEARNER = "learner";
+    static final String LEARNER = "learner";
 
     private final TrainingContext context;
     private final GrpoSettings settings;
@@ -48,15 +49,14 @@ final class GrpoWork implements TrainingWork {
     GrpoWork(
             TrainingContext context,
             GrpoSettings settings,
-            Learner learner,
-            ModelTokens tokens,
+            Trainee trainee,
             Sampler sampler,
             ServedPolicy served,
             GroupStore groups) {
         this.context = context;
         this.settings = settings;
-        this.learner = learner;
-        this.tokens = tokens;
+        this.learner = trainee.learner();
+        this.tokens = trainee.tokens();
         this.sampler = sampler;
         this.served = served;
         this.groups = groups;

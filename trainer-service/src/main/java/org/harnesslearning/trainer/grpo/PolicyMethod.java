@@ -1,20 +1,15 @@
 package org.harnesslearning.trainer.grpo;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.harnesslearning.contracts.error.ErrorCode;
-import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.sample.GroupStore;
-import org.harnesslearning.tasks.SeedHarness;
-import org.harnesslearning.trainer.decoder.LoraFiles;
-import org.harnesslearning.trainer.decoder.LoraSettings;
-import org.harnesslearning.trainer.distributed.Learner;
-import org.harnesslearning.trainer.distributed.LearnerSettings;
 import org.harnesslearning.trainer.distributed.Learners;
 import org.harnesslearning.trainer.method.LearnerProperties;
-import org.harnesslearning.trainer.method.ModelTokens;
+import org.harnesslearning.trainer.method.StartHarnesses;
+import org.harnesslearning.trainer.method.Trainee;
 import org.harnesslearning.trainer.registry.ModelRegistry;
 import org.harnesslearning.trainer.rollout.Curriculum;
 import org.harnesslearning.trainer.rollout.Groups;
@@ -61,37 +56,22 @@ final class PolicyMethod implements TrainingMethod {
     @Override
     public Object settings(JsonNode request) {
         GrpoSettings settings = GrpoSettings.read(request, kind == TrainingKind.MULTISTEP);
-        for (int i = 0; i < settings.harnesses().size(); i++) {
-            if (harnesses.find(settings.harnesses().get(i)).isEmpty()) {
-                throw PlatformException.field(
-                        ErrorCode.INVALID_HARNESS, "/harnesses/" + i, "Field harnesses names no stored harness");
-            }
-        }
+        StartHarnesses.check(harnesses, settings.harnesses());
         return settings;
+    }
+
+    @Override
+    public Path adapter(Path checkpoint) {
+        return checkpoint.resolve(GrpoWork.LEARNER);
     }
 
     @Override
     public TrainingWork open(TrainingContext context) {
         GrpoSettings settings = Json.mapper().treeToValue(context.settings(), GrpoSettings.class);
-        LoraFiles initial = context.initial();
-        LoraSettings lora = initial == null
-                ? settings.lora().lora()
-                : LoraSettings.of(initial).withDropout(settings.lora().dropout());
-        ModelTokens tokens = ModelTokens.open(context.checkpoint());
-        Learner learner = null;
+        Trainee trainee =
+                Trainee.open(context, learners, properties, settings.lora(), settings.optimizer(), settings.engine());
         try {
-            learner = learners.open(new LearnerSettings(
-                    context.checkpoint(),
-                    lora,
-                    properties.decoder(settings.engine()),
-                    settings.optimizer().adamW(),
-                    context.seed()));
-            if (initial != null) {
-                learner.load(initial);
-            }
-            List<String> sources = settings.harnesses().isEmpty()
-                    ? List.of(SeedHarness.MINIMAL)
-                    : settings.harnesses().stream().map(harnesses::source).toList();
+            List<String> sources = StartHarnesses.sources(harnesses, settings.harnesses());
             Sampler sampler = new Sampler(
                     new Sampler.Plan(
                             new Curriculum(context.families(), sources, context.seed()),
@@ -112,16 +92,12 @@ final class PolicyMethod implements TrainingMethod {
             return new GrpoWork(
                     context,
                     settings,
-                    learner,
-                    tokens,
+                    trainee,
                     sampler,
                     new ServedPolicy(registry, context, settings.maxStaleness()),
                     store);
         } catch (RuntimeException e) {
-            if (learner != null) {
-                learner.close();
-            }
-            tokens.close();
+            trainee.close();
             throw e;
         }
     }

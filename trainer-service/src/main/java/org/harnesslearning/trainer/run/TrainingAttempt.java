@@ -293,11 +293,7 @@ final class TrainingAttempt implements AutoCloseable {
                 settings.parent(),
                 run.id(),
                 step);
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("version", version.id());
-        result.put("base", version.base());
-        result.put("step", step);
-        end(services, metrics, run.id(), RunState.SUCCEEDED, reason, null, result);
+        end(services, metrics, run.id(), RunState.SUCCEEDED, reason, null, CheckpointVersions.result(version, step));
     }
 
     /** Ends a run and tells of it. */
@@ -325,8 +321,11 @@ final class TrainingAttempt implements AutoCloseable {
                 event.put("result", result);
             }
             services.runs().event(id, TrainingServices.FINISHED, event);
-            if (state == RunState.SUCCEEDED || state == RunState.CANCELLED) {
+            // What a run that did not come to its end has saved can still be published, until the run is deleted.
+            if (state == RunState.SUCCEEDED) {
                 services.checkpoints().prune(id, 0);
+            } else if (state == RunState.CANCELLED) {
+                services.checkpoints().prune(id, 1);
             }
             return true;
         }));

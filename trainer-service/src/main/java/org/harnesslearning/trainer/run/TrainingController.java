@@ -37,6 +37,7 @@ class TrainingController {
     private final TrainingOrders orders;
     private final TrainingDesk desk;
     private final TrainingView view;
+    private final CheckpointVersions versions;
     private final TrainingServices services;
     private final TrainerProperties properties;
     private final StoredEvents streams;
@@ -45,11 +46,13 @@ class TrainingController {
             TrainingOrders orders,
             TrainingDesk desk,
             TrainingView view,
+            CheckpointVersions versions,
             TrainingServices services,
             TrainerProperties properties) {
         this.orders = orders;
         this.desk = desk;
         this.view = view;
+        this.versions = versions;
         this.services = services;
         this.properties = properties;
         this.streams = new StoredEvents(properties.eventPoll(), properties.heartbeat());
@@ -171,6 +174,12 @@ class TrainingController {
     @PostMapping("/training-runs/{id}/resume")
     ResponseEntity<Object> resume(@PathVariable("id") String id) {
         return answer(HttpStatus.ACCEPTED, desk.resume(id));
+    }
+
+    /** Makes a version of what a run that has not come to its end has saved. */
+    @PostMapping("/training-runs/{id}/publish")
+    Map<String, Object> publish(@PathVariable("id") String id) {
+        return versions.publish(desk.get(id));
     }
 
     @DeleteMapping("/training-runs/{id}")

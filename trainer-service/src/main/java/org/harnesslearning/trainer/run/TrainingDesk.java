@@ -60,6 +60,7 @@ class TrainingDesk {
             switch (run.state()) {
                 case QUEUED, PAUSED -> {
                     services.runs().finish(id, RunState.CANCELLED, "cancelled", null, null);
+                    services.checkpoints().prune(id, 1);
                     services.runs()
                             .event(
                                     id,

@@ -1,5 +1,6 @@
 package org.harnesslearning.trainer.run;
 
+import java.nio.file.Path;
 import org.harnesslearning.contracts.error.PlatformException;
 import tools.jackson.databind.JsonNode;
 
@@ -23,4 +24,11 @@ public interface TrainingMethod {
      * has a checkpoint.
      */
     TrainingWork open(TrainingContext context);
+
+    /**
+     * Where the adapter of a checkpoint is, in PEFT's form, that a run which ended with it would leave.
+     *
+     * @param checkpoint folder that {@link TrainingWork#save} wrote
+     */
+    Path adapter(Path checkpoint);
 }

@@ -1,5 +1,7 @@
 package org.harnesslearning.trainer.sft;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
@@ -7,14 +9,10 @@ import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.sample.CorpusStore;
 import org.harnesslearning.store.sample.GroupStore;
-import org.harnesslearning.tasks.SeedHarness;
-import org.harnesslearning.trainer.decoder.LoraFiles;
-import org.harnesslearning.trainer.decoder.LoraSettings;
-import org.harnesslearning.trainer.distributed.Learner;
-import org.harnesslearning.trainer.distributed.LearnerSettings;
 import org.harnesslearning.trainer.distributed.Learners;
 import org.harnesslearning.trainer.method.LearnerProperties;
-import org.harnesslearning.trainer.method.ModelTokens;
+import org.harnesslearning.trainer.method.StartHarnesses;
+import org.harnesslearning.trainer.method.Trainee;
 import org.harnesslearning.trainer.rollout.Curriculum;
 import org.harnesslearning.trainer.rollout.Revisions;
 import org.harnesslearning.trainer.rollout.TeacherRevisions;
@@ -65,12 +63,7 @@ class SftMethod implements TrainingMethod {
     @Override
     public Object settings(JsonNode request) {
         SftSettings settings = SftSettings.read(request);
-        for (int i = 0; i < settings.harnesses().size(); i++) {
-            if (harnesses.find(settings.harnesses().get(i)).isEmpty()) {
-                throw PlatformException.field(
-                        ErrorCode.INVALID_HARNESS, "/harnesses/" + i, "Field harnesses names no stored harness");
-            }
-        }
+        StartHarnesses.check(harnesses, settings.harnesses());
         String source = settings.corpus();
         if (source != null && !corpus.counts(source).containsKey(CorpusStore.ACCEPTED)) {
             throw PlatformException.field(
@@ -80,43 +73,31 @@ class SftMethod implements TrainingMethod {
     }
 
     @Override
+    public Path adapter(Path checkpoint) {
+        Path best = checkpoint.resolve(SftWork.BEST);
+        return Files.isDirectory(best) ? best : checkpoint.resolve(SftWork.LEARNER);
+    }
+
+    @Override
     public TrainingWork open(TrainingContext context) {
         SftSettings settings = Json.mapper().treeToValue(context.settings(), SftSettings.class);
-        LoraFiles initial = context.initial();
-        LoraSettings lora = initial == null
-                ? settings.lora().lora()
-                : LoraSettings.of(initial).withDropout(settings.lora().dropout());
-        ModelTokens tokens = ModelTokens.open(context.checkpoint());
-        Learner learner = null;
+        Trainee trainee =
+                Trainee.open(context, learners, properties, settings.lora(), settings.optimizer(), settings.engine());
         try {
-            learner = learners.open(new LearnerSettings(
-                    context.checkpoint(),
-                    lora,
-                    properties.decoder(settings.engine()),
-                    settings.optimizer().adamW(),
-                    context.seed()));
-            if (initial != null) {
-                learner.load(initial);
-            }
-            List<String> sources = settings.harnesses().isEmpty()
-                    ? List.of(SeedHarness.MINIMAL)
-                    : settings.harnesses().stream().map(harnesses::source).toList();
+            List<String> sources = StartHarnesses.sources(harnesses, settings.harnesses());
             CorpusBuilder builder = new CorpusBuilder(
                     context,
                     settings,
                     new Curriculum(context.families(), sources, context.seed()),
-                    tokens,
+                    trainee.tokens(),
                     teachers,
                     revisions,
                     corpus,
                     groups,
                     tx);
-            return new SftWork(context, settings, learner, tokens, builder, corpus);
+            return new SftWork(context, settings, trainee, builder, corpus);
         } catch (RuntimeException e) {
-            if (learner != null) {
-                learner.close();
-            }
-            tokens.close();
+            trainee.close();
             throw e;
         }
     }

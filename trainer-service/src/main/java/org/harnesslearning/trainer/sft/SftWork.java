@@ -21,6 +21,7 @@ import org.harnesslearning.trainer.distributed.Accumulated;
 import org.harnesslearning.trainer.distributed.Learner;
 import org.harnesslearning.trainer.distributed.Step;
 import org.harnesslearning.trainer.method.ModelTokens;
+import org.harnesslearning.trainer.method.Trainee;
 import org.harnesslearning.trainer.optimizer.LearningRate;
 import org.harnesslearning.trainer.run.StepReport;
 import org.harnesslearning.trainer.run.TrainingContext;
@@ -34,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SftWork implements TrainingWork {
     private static final String STATE = "sft.json";
-    private static final String LEARNER = "learner";
-    private static final String BEST = "best";
+    static final String LEARNER = "learner";
+    static final String BEST = "best";
 
     private final TrainingContext context;
     private final SftSettings settings;
@@ -50,17 +51,11 @@ final class SftWork implements TrainingWork {
     private boolean ended;
     private @Nullable LoraFiles best;
 
-    SftWork(
-            TrainingContext context,
-            SftSettings settings,
-            Learner learner,
-            ModelTokens tokens,
-            CorpusBuilder builder,
-            CorpusStore corpus) {
+    SftWork(TrainingContext context, SftSettings settings, Trainee trainee, CorpusBuilder builder, CorpusStore corpus) {
         this.context = context;
         this.settings = settings;
-        this.learner = learner;
-        this.tokens = tokens;
+        this.learner = trainee.learner();
+        this.tokens = trainee.tokens();
         this.builder = builder;
         this.corpus = corpus;
     }

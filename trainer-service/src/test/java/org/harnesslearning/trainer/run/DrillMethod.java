@@ -51,6 +51,11 @@ public final class DrillMethod implements TrainingMethod {
     }
 
     @Override
+    public Path adapter(Path checkpoint) {
+        return checkpoint.resolve("adapter");
+    }
+
+    @Override
     public TrainingWork open(TrainingContext context) {
         return new Work(context);
     }

@@ -31,18 +31,23 @@ class RankedRunTest {
 
     private final String database = TestPostgres.createDatabase();
 
-    private Process rank(int rank, String name, int rendezvous, Class<?> main, String... arguments)
-            throws IOException {
+    private Process rank(int rank, String name, int rendezvous, Class<?> main, String... arguments) throws IOException {
         return LoopTrainer.start(
                 main,
                 folder.resolve(name + ".log"),
                 Map.of(
-                        "RANK", Integer.toString(rank),
-                        "LOCAL_RANK", Integer.toString(rank),
-                        "WORLD_SIZE", "2",
-                        "MASTER_ADDR", "127.0.0.1",
-                        "MASTER_PORT", Integer.toString(rendezvous),
-                        "OMP_NUM_THREADS", "1"),
+                        "RANK",
+                        Integer.toString(rank),
+                        "LOCAL_RANK",
+                        Integer.toString(rank),
+                        "WORLD_SIZE",
+                        "2",
+                        "MASTER_ADDR",
+                        "127.0.0.1",
+                        "MASTER_PORT",
+                        Integer.toString(rendezvous),
+                        "OMP_NUM_THREADS",
+                        "1"),
                 arguments);
     }
 
@@ -82,7 +87,8 @@ class RankedRunTest {
             Process worker = worker("worker", rendezvous);
             try {
                 Http http = new Http("http://127.0.0.1:" + port);
-                http.await("/readyz", answer -> answer.path("status").asString("").equals("UP"));
+                http.await(
+                        "/readyz", answer -> answer.path("status").asString("").equals("UP"));
                 String disturbed = Loops.order(http, Loops.grpo());
                 LoopTrainer.awaitHeld(marks, 1, leader::isAlive);
 

@@ -291,6 +291,30 @@ class TrainingRunTest {
     }
 
     @Test
+    void what_a_cancelled_run_has_saved_is_published_on_request_and_can_be_trained_on() throws Exception {
+        String id = order(request(9, Map.of("marks", marks("published"), "hold_at", 5)));
+        http.await("/training-runs/" + id, run -> run.at("/progress/done").asInt() == 4);
+        http.post("/training-runs/" + id + "/cancel", "{}");
+        assertThat(ended(id).get("checkpoints").size()).isEqualTo(1);
+
+        JsonNode version = http.post("/training-runs/" + id + "/publish", "{}").json();
+        assertThat(version.get("step").asInt()).isEqualTo(3);
+        assertThat(http.post("/training-runs/" + id + "/publish", "{}").json()).isEqualTo(version);
+        String name = version.get("version").asString();
+        assertThat(name)
+                .isEqualTo(
+                        ended(order(request(3, Map.of()))).at("/result/version").asString());
+        Map<String, Object> more = request(1, Map.of());
+        more.put("parent", name);
+        assertThat(ended(order(more)).get("state").asString()).isEqualTo("succeeded");
+
+        Http.Answer refused = http.post(
+                "/training-runs/" + ended(order(request(1, Map.of()))).get("id").asString() + "/publish", "{}");
+        assertThat(refused.status()).isEqualTo(409);
+        assertThat(refused.json().get("detail").asString()).contains("no checkpoint", "in its result");
+    }
+
+    @Test
     void a_pause_keeps_the_step_and_a_resume_goes_on_from_it() throws Exception {
         Map<String, Object> endless = request(1_000_000, Map.of());
         String id = order(endless);
