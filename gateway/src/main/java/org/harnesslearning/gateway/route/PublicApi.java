@@ -144,6 +144,8 @@ public final class PublicApi {
         add(HttpMethod.DELETE, run, TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.GET, run + "/events", TRAINER, Scope.READ, SMALL);
         add(HttpMethod.GET, run + "/metrics", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.GET, run + "/corpus", TRAINER, Scope.ADMIN, SMALL);
+        add(HttpMethod.PUT, run + "/corpus", TRAINER, Scope.ADMIN, UPLOAD);
         add(HttpMethod.POST, run + "/cancel", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.POST, run + "/pause", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.POST, run + "/resume", TRAINER, Scope.RUN, SMALL);
@@ -153,6 +155,7 @@ public final class PublicApi {
         add(HttpMethod.POST, model + "/promote", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.POST, model + "/rollback", TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.GET, "/models/versions/{version:[a-z0-9:]{1,80}}/adapter", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.PUT, "/models/versions/{version:[a-z0-9:]{1,80}}/adapter", TRAINER, Scope.ADMIN, UPLOAD);
         add(HttpMethod.GET, "/promotions/" + ID, TRAINER, Scope.READ, SMALL);
     }
 

@@ -80,6 +80,14 @@ public class CorpusStore {
                 .list();
     }
 
+    /** Edits with a position above {@code after}, by position. */
+    public List<CorpusRow> page(String trainingRun, long after, int limit) {
+        return jdbc.sql("select * from corpus_sample where training_run = ? and position > ? order by position limit ?")
+                .params(Columns.row(trainingRun, after, limit))
+                .query(CorpusStore::row)
+                .list();
+    }
+
     /** Numbers of rejected edits by reason, and of accepted ones under {@link #ACCEPTED}. */
     public Map<String, Long> counts(String trainingRun) {
         Map<String, Long> counts = new LinkedHashMap<>();

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonValue;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.harnesslearning.contracts.request.Faults;
 import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.trainer.method.AdapterSettings;
@@ -40,6 +41,7 @@ import tools.jackson.databind.JsonNode;
  * @param entropyCoefficient see {@link PolicyLoss}
  * @param importanceCap see {@link PolicyLoss}
  * @param harnesses hashes of the starting harnesses, in turn; empty for the minimal one
+ * @param familyHarnesses those of families that have their own
  * @param depth several steps only: states from a starting harness to the end of its lane
  * @param selection several steps only: which harness goes on
  */
@@ -64,6 +66,7 @@ record GrpoSettings(
         double entropyCoefficient,
         double importanceCap,
         List<String> harnesses,
+        Map<String, List<String>> familyHarnesses,
         @Nullable Integer depth,
         @Nullable Chosen selection,
         RolloutSettings rollout,
@@ -87,6 +90,8 @@ record GrpoSettings(
 
     GrpoSettings {
         harnesses = List.copyOf(harnesses);
+        // Runs that were ordered before this field existed lack it.
+        familyHarnesses = familyHarnesses == null ? Map.of() : Map.copyOf(familyHarnesses);
     }
 
     /**
@@ -124,6 +129,7 @@ record GrpoSettings(
                 fields.number("entropy_coefficient", loss.entropyCoefficient(), 0, 100),
                 fields.number("importance_cap", loss.importanceCap(), 1, 1e6),
                 StartHarnesses.read(fields),
+                StartHarnesses.byFamily(fields),
                 several ? (Integer) (int) fields.integer("depth", 3, 1, 100) : null,
                 several ? fields.choice("selection", Chosen.class, Chosen.KEEP_INCUMBENT) : null,
                 RolloutSettings.read(fields.object("rollout")),

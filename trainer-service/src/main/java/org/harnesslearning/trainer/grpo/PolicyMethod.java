@@ -2,7 +2,6 @@ package org.harnesslearning.trainer.grpo;
 
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.sample.GroupStore;
@@ -11,7 +10,6 @@ import org.harnesslearning.trainer.method.LearnerProperties;
 import org.harnesslearning.trainer.method.StartHarnesses;
 import org.harnesslearning.trainer.method.Trainee;
 import org.harnesslearning.trainer.registry.ModelRegistry;
-import org.harnesslearning.trainer.rollout.Curriculum;
 import org.harnesslearning.trainer.rollout.Groups;
 import org.harnesslearning.trainer.rollout.Sampler;
 import org.harnesslearning.trainer.rollout.ServedPolicy;
@@ -56,7 +54,7 @@ final class PolicyMethod implements TrainingMethod {
     @Override
     public Object settings(JsonNode request) {
         GrpoSettings settings = GrpoSettings.read(request, kind == TrainingKind.MULTISTEP);
-        StartHarnesses.check(harnesses, settings.harnesses());
+        StartHarnesses.check(harnesses, settings.harnesses(), settings.familyHarnesses());
         return settings;
     }
 
@@ -71,10 +69,14 @@ final class PolicyMethod implements TrainingMethod {
         Trainee trainee =
                 Trainee.open(context, learners, properties, settings.lora(), settings.optimizer(), settings.engine());
         try {
-            List<String> sources = StartHarnesses.sources(harnesses, settings.harnesses());
             Sampler sampler = new Sampler(
                     new Sampler.Plan(
-                            new Curriculum(context.families(), sources, context.seed()),
+                            StartHarnesses.curriculum(
+                                    context.families(),
+                                    settings.harnesses(),
+                                    settings.familyHarnesses(),
+                                    harnesses,
+                                    context.seed()),
                             settings.rollout(),
                             settings.rewards(),
                             settings.chosen(),

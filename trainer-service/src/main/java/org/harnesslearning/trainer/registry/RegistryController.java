@@ -1,9 +1,12 @@
 package org.harnesslearning.trainer.registry;
 
 import com.github.kagkarlsson.scheduler.SchedulerClient;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -12,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -21,6 +25,9 @@ import org.harnesslearning.contracts.request.Faults;
 import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.contracts.request.JsonBody;
 import org.harnesslearning.contracts.request.Preconditions;
+import org.harnesslearning.llm.checkpoint.CheckpointException;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
+import org.harnesslearning.llm.checkpoint.Safetensors;
 import org.harnesslearning.store.Ids;
 import org.harnesslearning.store.model.AliasChange;
 import org.harnesslearning.store.model.ModelAliasRow;
@@ -41,6 +48,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.PutMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RequestParam;
@@ -49,6 +57,8 @@ import org.springframework.web.bind.annotation.RestController;
 /** Versions, promotion and rollback over HTTP. */
 @RestController
 class RegistryController {
+    private static final int MAX_ADAPTER_BYTES = 512 << 20;
+
     private final StoredModels models;
     private final ModelVersionStore versions;
     private final PromotionStore promotions;
@@ -116,6 +126,73 @@ class RegistryController {
                         HttpHeaders.CONTENT_DISPOSITION,
                         "attachment; filename=\"adapter-" + version.substring(7, 19) + ".zip\"")
                 .body(zip(files));
+    }
+
+    /**
+     * Brings an adapter that another installation trained. Its id is the hash of its two files, so the same call again
+     * changes nothing.
+     *
+     * @param body the zip that {@code GET} gives
+     * @throws PlatformException INVALID_FIELD when it is no adapter, has another hash, or does not say what it was made for
+     */
+    @PutMapping(path = "/models/versions/{version}/adapter", consumes = "application/zip")
+    Map<String, Object> bring(
+            @PathVariable("version") String version,
+            @RequestParam("base") String base,
+            @RequestParam(name = "kind", defaultValue = "imported") String kind,
+            @RequestParam(name = "parent", required = false) @Nullable String parent,
+            @RequestBody byte[] body) {
+        if (!kind.matches("[a-z_]{1,32}") || !base.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,127}")) {
+            throw new PlatformException(
+                    ErrorCode.INVALID_FIELD, "base is no name of a model, or kind is no plain word");
+        }
+        if (!properties.checkpoints().containsKey(base)) {
+            throw new PlatformException(ErrorCode.UNKNOWN_MODEL, "This trainer has no checkpoint of the model " + base);
+        }
+        LoraFiles files = unzipped(body);
+        if (!files.hash().equals(version)) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "The adapter is " + files.hash());
+        }
+        String baseHash;
+        try {
+            LoraAdapter.of(Path.of(version.substring(7)), files.config(), files.weights());
+            baseHash = Safetensors.of(Path.of(version.substring(7)), MemorySegment.ofArray(files.weights()))
+                    .metadata()
+                    .get(LoraAdapter.BASE_HASH);
+        } catch (CheckpointException e) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "The adapter can't be read: " + e.getMessage());
+        }
+        if (baseHash == null) {
+            throw new PlatformException(
+                    ErrorCode.INVALID_FIELD,
+                    "The adapter does not say in " + LoraAdapter.BASE_HASH + " what it was made for");
+        }
+        models.publish(files, base, baseHash, kind, parent, "", 0);
+        return Map.of("version", StoredModels.version(models.find(version)));
+    }
+
+    private static LoraFiles unzipped(byte[] body) {
+        Map<String, byte[]> files = new LinkedHashMap<>();
+        try (ZipInputStream zip = new ZipInputStream(new ByteArrayInputStream(body))) {
+            for (ZipEntry entry = zip.getNextEntry(); entry != null; entry = zip.getNextEntry()) {
+                // Never more than the largest adapter that solver-service takes, whatever the zip says.
+                byte[] content = zip.readNBytes(MAX_ADAPTER_BYTES + 1);
+                if (content.length > MAX_ADAPTER_BYTES || files.size() > 2) {
+                    throw new PlatformException(ErrorCode.INVALID_FIELD, "The zip holds more than an adapter");
+                }
+                files.put(entry.getName(), content);
+            }
+        } catch (IOException e) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "The body is no zip: " + e.getMessage());
+        }
+        byte[] config = files.get(LoraAdapter.CONFIG_FILE);
+        byte[] weights = files.get(LoraAdapter.WEIGHTS_FILE);
+        if (config == null || weights == null) {
+            throw new PlatformException(
+                    ErrorCode.INVALID_FIELD,
+                    "The zip lacks " + LoraAdapter.CONFIG_FILE + " or " + LoraAdapter.WEIGHTS_FILE);
+        }
+        return new LoraFiles(config, weights);
     }
 
     private static byte[] zip(LoraFiles files) {

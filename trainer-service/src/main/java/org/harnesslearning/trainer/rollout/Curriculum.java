@@ -3,6 +3,7 @@ package org.harnesslearning.trainer.rollout;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /**
@@ -15,9 +16,11 @@ import java.util.Random;
  *
  * @param families names, not empty
  * @param harnesses sources of the starting harnesses, not empty
+ * @param familyHarnesses those of families that have their own
  * @param seed of the order
  */
-public record Curriculum(List<String> families, List<String> harnesses, long seed) {
+public record Curriculum(
+        List<String> families, List<String> harnesses, Map<String, List<String>> familyHarnesses, long seed) {
     private static final long FIRST_ITEM_SEED = 1_000_000;
     private static final long STRIDE = 3_000;
     private static final long ITEM_SEEDS = (Integer.MAX_VALUE - FIRST_ITEM_SEED) / STRIDE - 1;
@@ -25,9 +28,15 @@ public record Curriculum(List<String> families, List<String> harnesses, long see
     public Curriculum {
         families = List.copyOf(families);
         harnesses = List.copyOf(harnesses);
+        familyHarnesses = Map.copyOf(familyHarnesses);
         if (families.isEmpty() || harnesses.isEmpty()) {
             throw new IllegalArgumentException("a curriculum has families and harnesses");
         }
+    }
+
+    /** The same starting harnesses for all families. */
+    public Curriculum(List<String> families, List<String> harnesses, long seed) {
+        this(families, harnesses, Map.of(), seed);
     }
 
     /** A state to begin from. */
@@ -38,7 +47,9 @@ public record Curriculum(List<String> families, List<String> harnesses, long see
         long epoch = index / families.size();
         List<String> order = new ArrayList<>(families);
         Collections.shuffle(order, new Random(seed * 0x9e3779b97f4a7c15L + epoch));
-        return new Start(order.get((int) (index % families.size())), harnesses.get((int) (epoch % harnesses.size())));
+        String family = order.get((int) (index % families.size()));
+        List<String> own = familyHarnesses.getOrDefault(family, harnesses);
+        return new Start(family, own.get((int) (epoch % own.size())));
     }
 
     /** Seed of the questions of group number {@code number}, from 1; never two of one run alike. */

@@ -284,6 +284,11 @@ final class TrainingAttempt implements AutoCloseable {
     }
 
     private void finish(TrainingWork work, String reason) {
+        if (step == 0) {
+            // Nothing was trained, so there is no version: a supervised run that only gathers its corpus.
+            end(services, metrics, run.id(), RunState.SUCCEEDED, reason, null, null);
+            return;
+        }
         checkpoint(work);
         ModelVersion version = registry.publish(
                 work.adapter(),

@@ -2,7 +2,6 @@ package org.harnesslearning.trainer.sft;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.json.Json;
@@ -13,7 +12,6 @@ import org.harnesslearning.trainer.distributed.Learners;
 import org.harnesslearning.trainer.method.LearnerProperties;
 import org.harnesslearning.trainer.method.StartHarnesses;
 import org.harnesslearning.trainer.method.Trainee;
-import org.harnesslearning.trainer.rollout.Curriculum;
 import org.harnesslearning.trainer.rollout.Revisions;
 import org.harnesslearning.trainer.rollout.TeacherRevisions;
 import org.harnesslearning.trainer.run.TrainingContext;
@@ -63,11 +61,12 @@ class SftMethod implements TrainingMethod {
     @Override
     public Object settings(JsonNode request) {
         SftSettings settings = SftSettings.read(request);
-        StartHarnesses.check(harnesses, settings.harnesses());
-        String source = settings.corpus();
-        if (source != null && !corpus.counts(source).containsKey(CorpusStore.ACCEPTED)) {
-            throw PlatformException.field(
-                    ErrorCode.INVALID_FIELD, "/corpus", "Field corpus names no run with accepted edits");
+        StartHarnesses.check(harnesses, settings.harnesses(), settings.familyHarnesses());
+        for (int i = 0; i < settings.corpus().size(); i++) {
+            if (!corpus.counts(settings.corpus().get(i)).containsKey(CorpusStore.ACCEPTED)) {
+                throw PlatformException.field(
+                        ErrorCode.INVALID_FIELD, "/corpus/" + i, "Field corpus names a run without accepted edits");
+            }
         }
         return settings;
     }
@@ -84,11 +83,15 @@ class SftMethod implements TrainingMethod {
         Trainee trainee =
                 Trainee.open(context, learners, properties, settings.lora(), settings.optimizer(), settings.engine());
         try {
-            List<String> sources = StartHarnesses.sources(harnesses, settings.harnesses());
             CorpusBuilder builder = new CorpusBuilder(
                     context,
                     settings,
-                    new Curriculum(context.families(), sources, context.seed()),
+                    StartHarnesses.curriculum(
+                            context.families(),
+                            settings.harnesses(),
+                            settings.familyHarnesses(),
+                            harnesses,
+                            context.seed()),
                     trainee.tokens(),
                     teachers,
                     revisions,

@@ -1,10 +1,11 @@
 package org.harnesslearning.trainer.sft;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonFormat;
 import com.fasterxml.jackson.annotation.JsonValue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.request.Faults;
@@ -14,23 +15,23 @@ import org.harnesslearning.trainer.method.EngineSettings;
 import org.harnesslearning.trainer.method.OptimizerSettings;
 import org.harnesslearning.trainer.method.StartHarnesses;
 import org.harnesslearning.trainer.rollout.RolloutSettings;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
  * Settings of a supervised run.
  *
  * @param teachers who writes the edits; empty only with {@code corpus}
- * @param corpus id of an earlier supervised run whose edits are used instead
+ * @param corpus ids of supervised runs whose edits are used instead
  * @param states task families × starting harnesses that each teacher edits
  * @param candidates edits of one state by one teacher
  * @param harnesses hashes of the starting harnesses, in turn; empty for the minimal one
+ * @param familyHarnesses those of families that have their own
  * @param minGain dev gain over the parent that is asked for beyond the noise
  * @param maxReplyTokens longest accepted reply
  * @param maxTokens longest accepted prompt and reply together
  * @param deduplicate where an equal edit counts as a duplicate
  * @param heldOutShare part of the states whose edits are never trained on
- * @param epochs passes over the corpus
+ * @param epochs passes over the corpus; 0 only gathers it
  * @param batchSize edits of one step
  * @param evaluateEvery steps between two looks at the held-out loss
  * @param patience looks without a better held-out loss after which the run ends
@@ -38,13 +39,16 @@ import tools.jackson.databind.JsonNode;
  * @param failuresInRow revisions that may fail in a row; one more stops the run
  * @param groupPatienceS longest wait for one revision or evaluation, in seconds
  */
-@JsonInclude(JsonInclude.Include.NON_NULL)
 record SftSettings(
         List<Teacher> teachers,
-        @Nullable String corpus,
+
+        @JsonFormat(with = JsonFormat.Feature.ACCEPT_SINGLE_VALUE_AS_ARRAY)
+        List<String> corpus,
+
         int states,
         int candidates,
         List<String> harnesses,
+        Map<String, List<String>> familyHarnesses,
         double minGain,
         int maxReplyTokens,
         int maxTokens,
@@ -61,6 +65,8 @@ record SftSettings(
         AdapterSettings lora,
         OptimizerSettings optimizer,
         EngineSettings engine) {
+    private static final int MAX_CORPORA = 64;
+
     /** Adam 1e-4 cosine with a short warm-up: that of full fine-tuning, 1e-5, raised for an adapter. */
     private static final OptimizerSettings OPTIMIZER =
             new OptimizerSettings(1e-4, "cosine", 0.03, 0, 0.9, 0.999, 1e-8, 1);
@@ -88,7 +94,10 @@ record SftSettings(
 
     SftSettings {
         teachers = List.copyOf(teachers);
+        // Runs that were ordered before these fields existed lack them.
+        corpus = corpus == null ? List.of() : List.copyOf(corpus);
         harnesses = List.copyOf(harnesses);
+        familyHarnesses = familyHarnesses == null ? Map.of() : Map.copyOf(familyHarnesses);
     }
 
     /**
@@ -99,11 +108,11 @@ record SftSettings(
     static SftSettings read(JsonNode request) {
         Faults faults = new Faults();
         Fields fields = Fields.of(request, faults);
-        String corpus = fields.text("corpus", 64);
+        List<String> corpus = corpus(fields);
         List<Teacher> teachers = teachers(fields, faults);
-        if (corpus != null && !teachers.isEmpty()) {
+        if (!corpus.isEmpty() && !teachers.isEmpty()) {
             fields.fault("corpus", "and teachers exclude each other");
-        } else if (corpus == null && teachers.isEmpty() && faults.isEmpty()) {
+        } else if (corpus.isEmpty() && teachers.isEmpty() && faults.isEmpty()) {
             fields.fault("teachers", "names no teacher, and there is no corpus");
         }
         SftSettings settings = new SftSettings(
@@ -112,12 +121,13 @@ record SftSettings(
                 (int) fields.integer("states", 42, 1, 100_000),
                 (int) fields.integer("candidates", 8, 1, 64),
                 StartHarnesses.read(fields),
+                StartHarnesses.byFamily(fields),
                 fields.number("min_gain", 0, 0, 1),
                 (int) fields.integer("max_reply_tokens", 1024, 1, 32_768),
                 (int) fields.integer("max_tokens", 8192, 2, 131_072),
                 fields.choice("deduplicate", Scope.class, Scope.STATE),
                 fields.number("held_out_share", 0.1, 0, 0.9),
-                (int) fields.integer("epochs", 2, 1, 10_000),
+                (int) fields.integer("epochs", 2, 0, 10_000),
                 (int) fields.integer("batch_size", 16, 1, 4096),
                 (int) fields.integer("evaluate_every", 10, 1, 100_000),
                 (int) fields.integer("patience", 3, 1, 1000),
@@ -131,6 +141,25 @@ record SftSettings(
         fields.end();
         faults.check();
         return settings;
+    }
+
+    /** One id or a list of them. */
+    private static List<String> corpus(Fields fields) {
+        JsonNode value = fields.value("corpus");
+        if (value == null) {
+            return List.of();
+        }
+        List<String> ids = new ArrayList<>();
+        if (value.isArray()) {
+            value.forEach(id -> ids.add(id.asString("")));
+        } else {
+            ids.add(value.asString(""));
+        }
+        if (ids.size() > MAX_CORPORA || !ids.stream().allMatch(id -> id.matches("[A-Za-z0-9_-]{1,64}"))) {
+            fields.fault("corpus", "must be the id of a run, or a list of at most " + MAX_CORPORA);
+            return List.of();
+        }
+        return ids;
     }
 
     private static List<Teacher> teachers(Fields fields, Faults faults) {

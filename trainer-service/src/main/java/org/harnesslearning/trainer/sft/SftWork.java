@@ -117,34 +117,39 @@ final class SftWork implements TrainingWork {
     }
 
     private Data load(Map<String, Long> counts) {
-        String source = settings.corpus();
-        if (source == null) {
+        List<String> sources = settings.corpus();
+        if (sources.isEmpty()) {
             builder.build();
-            source = context.run();
+            sources = List.of(context.run());
         }
-        Map<String, Long> found = corpus.counts(source);
+        Map<String, Long> found = new TreeMap<>();
+        sources.forEach(
+                source -> corpus.counts(source).forEach((name, number) -> found.merge(name, number, Long::sum)));
         context.desk().event("corpus", found);
         if (steps == 0) {
             found.forEach((name, number) -> counts.put("corpus_" + name, number));
         }
-        List<Sequence> train = sequences(source, CorpusRow.Fold.TRAIN);
-        if (train.isEmpty()) {
+        List<Sequence> train = sequences(sources, CorpusRow.Fold.TRAIN);
+        if (train.isEmpty() && settings.epochs() > 0) {
             throw new IllegalStateException("no edit of the corpus was accepted for training: " + found);
         }
         long batches = (train.size() + settings.batchSize() - 1L) / settings.batchSize();
         long total = Math.min(batches * settings.epochs(), context.budget().steps());
         return new Data(
                 train,
-                sequences(source, CorpusRow.Fold.HELD_OUT),
+                sequences(sources, CorpusRow.Fold.HELD_OUT),
                 batches,
                 total,
-                settings.optimizer().rate(total));
+                settings.optimizer().rate(Math.max(1, total)));
     }
 
     /** Tokens of this model, whichever model's corpus it is. */
-    private List<Sequence> sequences(String source, CorpusRow.Fold fold) {
+    private List<Sequence> sequences(List<String> sources, CorpusRow.Fold fold) {
         List<Sequence> sequences = new ArrayList<>();
-        for (CorpusRow row : corpus.accepted(source, fold)) {
+        List<CorpusRow> rows = sources.stream()
+                .flatMap(source -> corpus.accepted(source, fold).stream())
+                .toList();
+        for (CorpusRow row : rows) {
             if (row.messages() != null && row.reply() != null) {
                 sequences.add(new Sequence(
                         tokens.prompt(row.messages(), row.continued()),

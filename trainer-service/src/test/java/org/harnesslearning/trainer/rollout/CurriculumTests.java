@@ -2,9 +2,12 @@ package org.harnesslearning.trainer.rollout;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class CurriculumTests {
@@ -32,6 +35,17 @@ class CurriculumTests {
         assertThat(curriculum.start(5).harness()).isEqualTo("y");
         assertThat(new Curriculum(curriculum.families(), curriculum.harnesses(), 42).start(17))
                 .isEqualTo(curriculum.start(17));
+    }
+
+    @Test
+    void a_family_with_harnesses_of_its_own_begins_from_those_alone() {
+        Curriculum own = new Curriculum(List.of("a", "b"), List.of("x"), Map.of("b", List.of("p", "q")), 1);
+        Map<String, List<String>> starts = new TreeMap<>();
+        for (int state = 0; state < 8; state++) {
+            Curriculum.Start start = own.start(state);
+            starts.computeIfAbsent(start.family(), family -> new ArrayList<>()).add(start.harness());
+        }
+        assertThat(starts).isEqualTo(Map.of("a", List.of("x", "x", "x", "x"), "b", List.of("p", "q", "p", "q")));
     }
 
     @Test

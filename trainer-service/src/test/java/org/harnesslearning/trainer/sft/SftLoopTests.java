@@ -283,7 +283,7 @@ class SftLoopTests {
                                 .containsExactly("/teachers"));
         assertThatThrownBy(() ->
                         platform.method(TrainingKind.SFT).settings(Json.mapper().readTree("""
-                        {"teachers": [{"model": "a", "x": 1}, {}], "epochs": 0, "corpus": "trn_none"}""")))
+                        {"teachers": [{"model": "a", "x": 1}, {}], "epochs": -1, "corpus": "trn_none"}""")))
                 .isInstanceOfSatisfying(
                         PlatformException.class,
                         failure -> assertThat(failure.errors())

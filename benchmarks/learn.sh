@@ -1,0 +1,229 @@
+#!/usr/bin/env bash
+# The learning experiment: a corpus from a teacher, supervised training, policy optimisation, evaluation, tables.
+# See docs/experiments.md; `benchmarks/learn.sh help` lists stages and options.
+set -euo pipefail
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+export HARNESS_DATA="${HARNESS_DATA:-$ROOT/.harness}"
+
+usage() {
+  cat <<'TEXT'
+usage: benchmarks/learn.sh STAGE [--out DIR] [--minutes N] [options]
+
+  up        start the platform for this work (all services in one JVM), and wait until it is ready
+  down      stop it
+  corpus    edits by the teacher on the 21 training families, executed and filtered; each pass begins from what the one
+            before was left with
+  sft       supervised training on the corpus, on prompts without demonstrations
+  grpo      policy optimisation from the version of sft
+  check     all kept versions on the 5 withheld families
+  evaluate  all arms on the 21 unseen families, once
+  import    bring corpora and adapters of DIR into a platform that does not have them (stages do so by themselves)
+  report    all tables from the files of DIR alone, to standard output and DIR/report.md; needs no platform
+
+Each stage leaves out what DIR holds already, and ends after --minutes with what it has; give the same command again to go
+on, on the same platform or on a fresh one.
+
+All stages      --out DIR (target/learn)  --model NAME (qwen2.5-coder-1.5b)  --solver NAME (the model)  --minutes N (no end)
+                --in-flight N (48) revisions at once  --feedback N (6)  --dev N (12) questions  --seed N (1)
+                --poll-ms N (1000)  --url URL  --key KEY (of scope admin; both from HARNESS_DATA by default)
+corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  --candidates N (8)  --passes N (2)
+                --states N (1) starting harnesses of a family in later passes  --revision-seconds N (300)
+                --held-out-share X (0.1) of the states
+sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
+                --patience N (4)  --steps N (1000)
+grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (2e-5)  --staleness N (0)
+                --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (10) steps
+                --states N (1) starting harnesses of a family beside the minimal one  --families A,B
+check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonstrations  --proposals N (4)
+                --repeats N (1)  --rounds N (3)  --round-candidates N (1)  --held-out N (12)  --question-seed N (42)
+                --families A,B  --sft-version V  --grpo-version V
+corpus to grpo  --temperature X (0.8)  --top-p X (0.95)  --max-tokens N (768)  --solver-max-tokens N (512)
+                --rank N (8)  --micro-batch TOKENS (16384)  --gradient-checkpointing true|false
+up              --device cpu|cuda (cpu)  --model NAME=FILE (may be repeated; without: all models of the cache)
+                --slots N (64 on cuda, 8)  --max-sequence N (8192 on cuda, 4096)  --containers N (96 on cuda, 8)
+                --port N (8080)  --heap SIZE (16g on cuda, 3g)  --set NAME=VALUE (may be repeated)
+
+How long (one H200, 16 cores, 12,000 solver tokens/s; a question costs about 1.3 calls of 300 tokens, an edit 350 tokens;
+estimates until the table of docs/experiments.md is filled): up 1 to 2 min; a pass of the corpus (168 edits x 12 questions,
+0.9 million tokens) 2 to 3 min; sft (about 60 accepted edits x 4 epochs) 1 to 2 min; a step of grpo (6 groups x 8 edits x 12
+questions, 0.25 million tokens) 25 to 40 s; evaluate, for each arm: 84 edits 1 to 1.5 min, 3 sequential rounds 1 to 2 min;
+all fixed harnesses 2 min. Twice the candidates, questions or proposals take twice as long.
+
+Environment: LEARN_CLASSPATH (jars and classes of standalone and benchmarks; without it they are built by Maven), JAVA (java
+to run with), HARNESS_IMAGE_SANDBOX and HARNESS_IMAGE_GYM (images to use; without them they are built), HARNESS_DATA,
+HARNESS_CACHE (models). With the first four nothing is built and nothing is downloaded.
+TEXT
+}
+
+say() { printf '==> %s\n' "$*" >&2; }
+fail() {
+  printf 'learn: %s\n' "$*" >&2
+  exit 3
+}
+
+find_java() {
+  if [ -z "${JAVA:-}" ]; then
+    if [ -n "${JAVA_HOME:-}" ]; then JAVA="$JAVA_HOME/bin/java"; else JAVA="$(command -v java)" || fail "no java: set JAVA or JAVA_HOME"; fi
+  fi
+  [ -x "$JAVA" ] || fail "$JAVA can't be run"
+}
+
+find_classes() {
+  if [ -n "${LEARN_CLASSPATH:-}" ]; then
+    return
+  fi
+  local profile=-P!gpu
+  if [ "${1:-cpu}" = cuda ] || [ "${LEARN_GPU:-}" = yes ]; then profile=-Pgpu; fi
+  say "building (LEARN_CLASSPATH is not set)"
+  (cd "$ROOT" && ./mvnw -q -B -ntp "$profile" -pl standalone,benchmarks -am package -Dmaven.test.skip=true -Dspotless.check.skip=true -Dcyclonedx.skip=true) >&2 || fail "the build failed"
+  LEARN_CLASSPATH="$ROOT/standalone/target/standalone.jar:$ROOT/benchmarks/target/classes"
+}
+
+running() {
+  local pid
+  pid="$(cat "$HARNESS_DATA/pid" 2>/dev/null)" && [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null &&
+    { [ ! -r "/proc/$pid/cmdline" ] || tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q StandaloneApplication; } && printf '%s' "$pid"
+}
+
+image() {
+  local variable="HARNESS_IMAGE_$1" kind="$2"
+  if [ -n "${!variable:-}" ]; then
+    printf '%s' "${!variable}"
+  else
+    bash "$ROOT/harness-executor/$kind-image/build.sh"
+  fi
+}
+
+up() {
+  local device=cpu slots= sequence= containers= port=8080 heap= models=() settings=() name value i pid log sandbox gym
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --*=*) name="${1%%=*}" value="${1#*=}"; shift ;;
+      --*) [ $# -ge 2 ] || fail "option $1 needs a value"; name="$1" value="$2"; shift 2 ;;
+      *) fail "'$1' is no option" ;;
+    esac
+    case "$name" in
+      --device) device="$value" ;;
+      --slots) slots="$value" ;;
+      --max-sequence) sequence="$value" ;;
+      --containers) containers="$value" ;;
+      --port) port="$value" ;;
+      --heap) heap="$value" ;;
+      --model) models+=("$value") ;;
+      --set) settings+=(--set "$value") ;;
+      *) fail "unknown option $name of up" ;;
+    esac
+  done
+  if pid="$(running)"; then
+    say "the platform runs already (pid $pid): $(cat "$HARNESS_DATA/ready" 2>/dev/null || printf 'not ready yet')"
+    return
+  fi
+  find_java
+  find_classes "$device"
+  sandbox="$(image SANDBOX sandbox)" || fail "the sandbox image could not be built"
+  gym="$(image GYM gym)" || fail "the image of Reasoning Gym could not be built"
+  local all=(
+    --port "$port"
+    --set "executor.sandbox.image=$sandbox" --set "executor.gym.image=$gym"
+    --set solver.adapters.max-resident=6 --set solver.adapters.max-rank=16
+    # One key makes all calls of the experiment.
+    --set gateway.rate.per-second=1000 --set gateway.rate.burst=2000
+    --set executor.execution.kept=2048 --set executor.admission.queue=2048
+    --set proposer.executor-patience=20m
+  )
+  case "$device" in
+    cuda)
+      : "${slots:=64}" "${sequence:=8192}" "${containers:=96}" "${heap:=16g}"
+      all+=(
+        --set solver.defaults.device=cuda --set solver.defaults.number-type=bf16 --set trainer.learner.device=cuda
+        # Scorers of Reasoning Gym share one container: with one processor they would bound everything.
+        --set executor.sandbox.cpus=4 --set "executor.admission.cpus=$((4 * containers + 64))"
+        --set executor.gym.max-requests=40 --set executor.gym.memory-mib=4096
+        --set executor.pool.size=24
+        --set db-scheduler.threads=96
+        --set proposer.candidate-lanes=8 --set proposer.question-lanes=3
+      )
+      ;;
+    cpu)
+      : "${slots:=8}" "${sequence:=4096}" "${containers:=8}" "${heap:=3g}"
+      all+=(--set db-scheduler.threads=16)
+      ;;
+    *) fail "--device is cpu or cuda" ;;
+  esac
+  all+=(
+    --set "solver.defaults.slots=$slots" --set "solver.defaults.max-sequence=$sequence" --set solver.defaults.max-queue=4096
+    --set "executor.sandbox.max-containers=$containers"
+  )
+  if [ ${#models[@]} -gt 0 ]; then
+    all+=(--set solver.discover=false)
+    for i in "${!models[@]}"; do
+      name="${models[$i]%%=*}" value="${models[$i]#*=}"
+      [ -e "$value" ] || fail "there is no file $value for the model $name"
+      all+=(
+        --set "solver.models[$i].name=$name" --set "solver.models[$i].kind=local" --set "solver.models[$i].checkpoint=$value"
+        --set "trainer.checkpoints[$name]=$value" --set "solver.preload[$i]=$name"
+      )
+    done
+    all+=(--set "proposer.default-model=${models[0]%%=*}")
+  fi
+  mkdir -p "$HARNESS_DATA/logs"
+  rm -f "$HARNESS_DATA/ready"
+  # More runs at once than the services' own defaults for connections foresee.
+  mkdir -p "$HARNESS_DATA/config"
+  [ -e "$HARNESS_DATA/config/proposer-service.yaml" ] ||
+    printf 'spring.datasource.hikari.maximum-pool-size: 60\n' >"$HARNESS_DATA/config/proposer-service.yaml"
+  [ -e "$HARNESS_DATA/config/harness-executor.yaml" ] ||
+    printf 'spring.datasource.hikari.maximum-pool-size: 40\n' >"$HARNESS_DATA/config/harness-executor.yaml"
+  log="$HARNESS_DATA/logs/start.log"
+  say "starting the platform on $device (logs: $HARNESS_DATA/logs)"
+  cd "$ROOT"
+  setsid nohup "$JAVA" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow "-Xmx$heap" \
+    -cp "$LEARN_CLASSPATH" org.harnesslearning.standalone.StandaloneApplication \
+    "${all[@]}" ${settings[@]+"${settings[@]}"} >"$log" 2>&1 </dev/null &
+  pid=$!
+  for ((i = 0; i < 1200; i++)); do
+    if [ -f "$HARNESS_DATA/ready" ]; then
+      say "ready: $(cat "$HARNESS_DATA/ready")"
+      return
+    fi
+    kill -0 "$pid" 2>/dev/null || {
+      tail -n 20 "$log" >&2
+      fail "the platform did not start; see $HARNESS_DATA/logs"
+    }
+    sleep 0.25
+  done
+  fail "the platform is not ready after five minutes; see $HARNESS_DATA/logs"
+}
+
+down() {
+  local pid i
+  pid="$(running)" || {
+    say "the platform does not run"
+    return
+  }
+  kill "$pid"
+  for ((i = 0; i < 240; i++)); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 0.25
+  done
+  fail "pid $pid still runs after a minute"
+}
+
+stage="${1:-help}"
+[ $# -eq 0 ] || shift
+case "$stage" in
+  help | --help | -h) usage ;;
+  up) up "$@" ;;
+  down) down ;;
+  corpus | sft | grpo | check | evaluate | import | report)
+    case " $* " in *" --help "*) usage; exit 0 ;; esac
+    find_java
+    find_classes
+    exec "$JAVA" --enable-native-access=ALL-UNNAMED -Xmx2g -XX:+UseSerialGC -cp "$LEARN_CLASSPATH" \
+      org.harnesslearning.benchmarks.learning.Learn "$stage" "$@"
+    ;;
+  *)
+    usage >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,238 @@
+package org.harnesslearning.benchmarks.learning;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.UUID;
+import org.harnesslearning.contracts.json.Json;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A training run from its order to its version, with every step's metrics in the file. A run that the platform still knows
+ * is taken up; on another platform the run begins anew from the furthest version that was kept.
+ */
+final class TrainingStage {
+    /** What the end of a run takes beyond its last step. */
+    private static final long END_S = 30;
+
+    private static final int SEEDS_A_STEP = 20;
+
+    private final Experiment experiment;
+    private final RawFile file;
+    private final String stage;
+    private final int keepEvery;
+
+    /**
+     * @param stage such as {@code sft}
+     * @param keepEvery steps between two versions that are kept as files while the run goes on; 0 for none
+     */
+    TrainingStage(Experiment experiment, String stage, int keepEvery) {
+        this.experiment = experiment;
+        this.file = experiment.file(Experiment.TRAINING);
+        this.stage = stage;
+        this.keepEvery = keepEvery;
+    }
+
+    /**
+     * Trains, if that was not done.
+     *
+     * @param request for {@code POST /training-runs}, without budget
+     * @param steps most steps in all
+     * @return the version; null when the time was up before the end
+     */
+    @Nullable
+    String run(ObjectNode request, int steps) {
+        String ended = experiment.version(stage);
+        if (ended != null) {
+            experiment.say("%s: done before, %s", stage, ended);
+            return ended;
+        }
+        String id = goesOn();
+        if (id == null) {
+            id = order(request, steps);
+        }
+        return follow(id);
+    }
+
+    /** The run of an earlier start, if this platform has it and it can go on. */
+    private @Nullable String goesOn() {
+        String id = null;
+        for (JsonNode line : file.lines("ordered")) {
+            if (line.path("stage").asString("").equals(stage)) {
+                id = line.path("run").asString("");
+            }
+        }
+        JsonNode run = id == null
+                ? null
+                : experiment.client().find("/training-runs/" + id).orElse(null);
+        if (id == null || run == null) {
+            return null;
+        }
+        return switch (run.path("state").asString("")) {
+            case "failed", "cancelled" -> null;
+            case "paused" -> {
+                experiment.client().control("/training-runs/" + id + "/resume");
+                experiment.say(
+                        "%s: %s goes on at step %d",
+                        stage, id, run.at("/progress/done").asLong(0));
+                yield id;
+            }
+            default -> id;
+        };
+    }
+
+    private String order(ObjectNode request, int steps) {
+        ObjectNode body = request.deepCopy();
+        long left = Math.max(1, experiment.deadline().left().toSeconds() - END_S);
+        int done = 0;
+        JsonNode furthest = experiment.furthest(stage);
+        if (furthest != null) {
+            done = furthest.path("step").asInt(0);
+            String version = furthest.path("version").asString("");
+            experiment.bringVersion(version);
+            body.put("parent", version);
+            // Other questions than those that the steps before have seen.
+            body.put("seed", request.path("seed").asInt(1) + SEEDS_A_STEP * done);
+            experiment.say("%s: begins from its kept version of step %d, with a new optimiser", stage, done);
+        }
+        body.putObject("budget").put("steps", Math.max(1, steps - done)).put("wall_clock_s", left);
+        JsonNode run =
+                experiment.client().post("/training-runs", body, experiment.key(stage + " " + UUID.randomUUID()));
+        String id = run.path("id").asString("");
+        ObjectNode line = Json.mapper().createObjectNode();
+        line.put("type", "ordered").put("stage", stage).put("run", id).put("first_step", done);
+        line.set("request", body);
+        file.add(List.of(line));
+        experiment.say("%s: %s ordered, at most %d steps and %d s", stage, id, steps - done, left);
+        return id;
+    }
+
+    private @Nullable String follow(String id) {
+        String path = "/training-runs/" + id;
+        long first = 0;
+        long after = 0;
+        for (JsonNode line : file.lines()) {
+            if (line.path("run").asString("").equals(id)) {
+                first = Math.max(first, line.path("first_step").asLong(0));
+                after = Math.max(after, line.path("run_step").asLong(0));
+            }
+        }
+        long asked = after / Math.max(1, keepEvery);
+        boolean pausing = false;
+        while (true) {
+            JsonNode run = experiment.client().get(path);
+            after = steps(id, first, after);
+            String state = run.path("state").asString("");
+            if (PlatformClient.ended(run)) {
+                after = steps(id, first, after);
+                return end(id, run, first);
+            }
+            if (state.equals("paused")) {
+                keepNewest(id, first);
+                experiment.say(
+                        "%s: paused at step %d: %s",
+                        stage, first + after, run.path("message").asString(""));
+                if (!pausing) {
+                    throw new LearnException(
+                            stage + " paused: " + run.path("message").asString(""));
+                }
+                return null;
+            }
+            if (keepEvery > 0 && after / keepEvery > asked) {
+                asked = after / keepEvery;
+                keepNewest(id, first);
+            }
+            if (!pausing && experiment.deadline().over()) {
+                pausing = true;
+                experiment.say("%s: the time is up; the run pauses after its step", stage);
+                experiment.client().control(path + "/pause");
+            }
+            PlatformClient.pause(experiment.poll());
+        }
+    }
+
+    /** Stores new steps; returns the last one. */
+    private long steps(String id, long first, long from) {
+        long after = from;
+        List<ObjectNode> lines = new ArrayList<>();
+        for (JsonNode step : experiment
+                .client()
+                .get("/training-runs/" + id + "/metrics?after=" + from)
+                .path("data")) {
+            after = step.path("step").asLong(after);
+            ObjectNode line = Json.mapper().createObjectNode();
+            line.put("type", "step")
+                    .put("stage", stage)
+                    .put("run", id)
+                    .put("run_step", after)
+                    .put("step", first + after);
+            line.set("metrics", step.path("metrics"));
+            line.set("counts", step.path("counts"));
+            line.set("ms", step.path("ms"));
+            lines.add(line);
+            experiment.say("%s step %d: %s", stage, first + after, shown(step.path("metrics")));
+        }
+        file.add(lines);
+        return after;
+    }
+
+    private static String shown(JsonNode metrics) {
+        StringBuilder text = new StringBuilder();
+        for (String name : List.of(
+                "loss",
+                "held_out_loss",
+                "reward",
+                "reward_with_bonus",
+                "valid_rate",
+                "zero_spread_share",
+                "kl",
+                "entropy",
+                "grad_norm",
+                "tokens_per_second")) {
+            if (metrics.has(name)) {
+                text.append(String.format(
+                        Locale.ROOT, "%s %.4g  ", name, metrics.path(name).asDouble(Double.NaN)));
+            }
+        }
+        return text.toString().strip();
+    }
+
+    private @Nullable String end(String id, JsonNode run, long first) {
+        ObjectNode line = Json.mapper().createObjectNode();
+        line.put("type", "ended").put("stage", stage).put("run", id);
+        line.set("whole", run);
+        file.add(List.of(line));
+        String version = run.at("/result/version").asString("");
+        if (!run.path("state").asString("").equals("succeeded") || version.isEmpty()) {
+            throw new LearnException(stage + " " + run.path("state").asString("") + ": "
+                    + run.path("message").asString("no version"));
+        }
+        return experiment.keep(
+                stage, id, version, first + run.at("/result/step").asLong(0), true);
+    }
+
+    /** Keeps the newest version that the run has published, unless it is kept already. */
+    private void keepNewest(String id, long first) {
+        JsonNode newest = null;
+        for (JsonNode version : experiment
+                .client()
+                .find("/models/" + experiment.base() + "/versions?limit=20")
+                .map(found -> found.path("data"))
+                .orElse(Json.mapper().createArrayNode())) {
+            if (version.path("run").asString("").equals(id)
+                    && (newest == null
+                            || version.path("step").asLong(0)
+                                    > newest.path("step").asLong(0))) {
+                newest = version;
+            }
+        }
+        String hash = newest == null ? "" : newest.path("id").asString("");
+        boolean kept = experiment.versions().stream()
+                .anyMatch(line -> line.path("rounded_from").asString("").equals(hash));
+        if (newest != null && newest.path("step").asLong(0) > 0 && !kept) {
+            experiment.keep(stage, id, hash, first + newest.path("step").asLong(0), false);
+        }
+    }
+}

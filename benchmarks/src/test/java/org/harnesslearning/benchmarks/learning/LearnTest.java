@@ -1,0 +1,218 @@
+package org.harnesslearning.benchmarks.learning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.harnesslearning.standalone.smoke.SmokeEdits;
+import org.harnesslearning.standalone.smoke.TinyCheckpoint;
+import org.harnesslearning.testing.RequiresDocker;
+import org.harnesslearning.testing.RequiresPostgres;
+import org.harnesslearning.testing.SharedData;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** The experiment from corpus to tables on the real platform, with a tiny model and a recorded teacher. */
+@RequiresDocker
+@RequiresPostgres
+class LearnTest {
+    private static final Duration START = Duration.ofMinutes(4);
+
+    @TempDir
+    private Path folder;
+
+    private String url = "";
+    private String key = "";
+
+    private Process start() throws Exception {
+        Path checkpoint = folder.resolve("tiny");
+        TinyCheckpoint.write(checkpoint, String.join("\n", SmokeEdits.replies()), 1);
+        Path edits = Files.writeString(folder.resolve("edits.jsonl"), SmokeEdits.recorded());
+        Path data = folder.resolve("data");
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC",
+                "-Xmx1g",
+                "-Djava.io.tmpdir=" + folder,
+                "-cp",
+                System.getProperty("java.class.path"),
+                "org.harnesslearning.standalone.StandaloneApplication",
+                "--data",
+                data.toString(),
+                "--port",
+                "0"));
+        for (String property : List.of(
+                "solver.discover=false",
+                "solver.models[0].name=tiny",
+                "solver.models[0].kind=local",
+                "solver.models[0].checkpoint=" + checkpoint,
+                "solver.models[1].name=recorded",
+                "solver.models[1].kind=recorded",
+                "solver.models[1].file=" + edits,
+                "solver.adapters.max-resident=4",
+                "solver.defaults.max-sequence=2048",
+                "trainer.checkpoints.tiny=" + checkpoint,
+                "proposer.default-model=tiny")) {
+            command.addAll(List.of("--set", property));
+        }
+        Process process = new ProcessBuilder(command)
+                .directory(SharedData.root().toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("platform.log").toFile())
+                .start();
+        long end = System.nanoTime() + START.toNanos();
+        while (!Files.exists(data.resolve("ready"))) {
+            assertThat(process.isAlive())
+                    .as(Files.readString(folder.resolve("platform.log")))
+                    .isTrue();
+            assertThat(System.nanoTime()).as("still starting").isLessThan(end);
+            process.waitFor(200, TimeUnit.MILLISECONDS);
+        }
+        url = Files.readString(data.resolve("ready")).strip();
+        key = Files.readString(data.resolve("admin-key")).strip();
+        return process;
+    }
+
+    /** Runs a stage and returns what it says. */
+    private String learn(Path out, String stage, String... options) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of(stage));
+        arguments.addAll(List.of(
+                "--out",
+                out.toString(),
+                "--url",
+                url,
+                "--key",
+                key,
+                "--model",
+                "tiny",
+                "--poll-ms",
+                "100",
+                "--in-flight",
+                "4",
+                "--feedback",
+                "2",
+                "--dev",
+                "4",
+                "--solver-max-tokens",
+                "8",
+                "--max-tokens",
+                "160",
+                "--minutes",
+                "5",
+                "--families",
+                "chain_sum",
+                "--gradient-checkpointing",
+                "false",
+                "--temperature",
+                "1",
+                "--top-p",
+                "1"));
+        arguments.addAll(List.of(options));
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        boolean complete = Learn.run(arguments, new PrintStream(said, true, StandardCharsets.UTF_8));
+        String text = said.toString(StandardCharsets.UTF_8);
+        assertThat(complete).as(text).isTrue();
+        return text;
+    }
+
+    @Test
+    void what_a_teacher_showed_is_learned_kept_in_files_and_measured() throws Exception {
+        Path out = folder.resolve("out");
+        Process platform = start();
+        try {
+            String[] corpus = {
+                "--teacher",
+                "recorded",
+                "--demonstrations",
+                "none",
+                "--candidates",
+                "4",
+                "--passes",
+                "1",
+                "--held-out-share",
+                "0"
+            };
+            assertThat(learn(out, "corpus", corpus)).contains("accepted=");
+            int edits = new RawFile(out, Experiment.CORPUS).lines("edit").size();
+            assertThat(edits).isEqualTo(4);
+            assertThat(learn(out, "corpus", corpus))
+                    .as("a second start orders nothing")
+                    .doesNotContain("gathers");
+
+            // What another platform would lack comes from the files.
+            forgetCorpus(out);
+            String trained = learn(
+                    out,
+                    "sft",
+                    "--epochs",
+                    "50",
+                    "--batch",
+                    "4",
+                    "--rank",
+                    "16",
+                    "--alpha",
+                    "64",
+                    "--learning-rate",
+                    "5e-3",
+                    "--evaluate-every",
+                    "1000");
+            assertThat(trained).contains("brought the corpus", "sft step 50:", "kept in");
+            assertThat(learn(out, "sft")).contains("done before");
+            assertThat(learn(out, "grpo", "--groups", "1", "--candidates", "3", "--steps", "1", "--states", "0"))
+                    .contains("grpo step 1:");
+
+            String[] evaluation = {
+                "--parts",
+                "revisions,chains,best",
+                "--proposals",
+                "4",
+                "--rounds",
+                "1",
+                "--held-out",
+                "2",
+                "--arms",
+                "untrained,sft"
+            };
+            learn(out, "evaluate", evaluation);
+            assertThat(learn(out, "evaluate", evaluation)).contains("0 pieces of work to do");
+        } finally {
+            platform.destroy();
+            platform.waitFor();
+        }
+        // No platform any more.
+        String report = learn(out, "report");
+        assertThat(report).contains("## Corpus", "## Training: sft", "### Sequential");
+        List<String> sft = report.lines()
+                .filter(line -> line.startsWith("| sft |"))
+                .findFirst()
+                .map(line -> List.of(line.split(" \\| ")))
+                .orElseThrow();
+        assertThat(sft.get(4)).as("valid edits of the trained model").doesNotStartWith("0 %");
+        List<JsonNode> proposals = new RawFile(out, Experiment.OUTCOMES).lines("proposal");
+        assertThat(proposals).hasSize(8);
+        assertThat(proposals)
+                .filteredOn(line -> line.path("arm").asString("").equals("sft"))
+                .allSatisfy(line -> assertThat(line.path("reply").asString("")).isNotEmpty());
+    }
+
+    private void forgetCorpus(Path out) {
+        String run = new RawFile(out, Experiment.CORPUS)
+                .lines("edit")
+                .getFirst()
+                .path("run")
+                .asString("");
+        try (PlatformClient client = new PlatformClient(url, key)) {
+            client.delete("/training-runs/" + run);
+            assertThat(client.find("/training-runs/" + run)).isEmpty();
+        }
+    }
+}
