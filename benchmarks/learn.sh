@@ -140,7 +140,7 @@ up() {
         --set executor.sandbox.cpus=4 --set "executor.admission.cpus=$((4 * containers + 64))"
         --set executor.gym.max-requests=40 --set executor.gym.memory-mib=4096
         --set executor.pool.size=24
-        --set db-scheduler.threads=96
+        --set db-scheduler.threads=64
         --set proposer.candidate-lanes=8 --set proposer.question-lanes=3
       )
       ;;
@@ -168,13 +168,15 @@ up() {
   fi
   mkdir -p "$HARNESS_DATA/logs"
   rm -f "$HARNESS_DATA/ready"
-  # More runs at once than the services' own defaults for connections foresee.
+  # A run at work holds one connection for its lock, and its parts need more: far more than the services' defaults foresee.
   mkdir -p "$HARNESS_DATA/config"
-  [ -e "$HARNESS_DATA/config/proposer-service.yaml" ] ||
-    printf 'spring.datasource.hikari.maximum-pool-size: 60\n' >"$HARNESS_DATA/config/proposer-service.yaml"
-  [ -e "$HARNESS_DATA/config/harness-executor.yaml" ] ||
-    printf 'spring.datasource.hikari.maximum-pool-size: 40\n' >"$HARNESS_DATA/config/harness-executor.yaml"
+  for name in proposer-service=200 harness-executor=60 trainer-service=60; do
+    [ -e "$HARNESS_DATA/config/${name%=*}.yaml" ] ||
+      printf 'spring.datasource.hikari.maximum-pool-size: %s\n' "${name#*=}" >"$HARNESS_DATA/config/${name%=*}.yaml"
+  done
   log="$HARNESS_DATA/logs/start.log"
+  # PyTorch's attention by cuDNN builds a plan for each new sequence length; edits have all lengths.
+  export TORCH_CUDNN_SDPA_DEPRIORITIZED="${TORCH_CUDNN_SDPA_DEPRIORITIZED:-1}"
   say "starting the platform on $device (logs: $HARNESS_DATA/logs)"
   cd "$ROOT"
   setsid nohup "$JAVA" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow "-Xmx$heap" \

@@ -45,7 +45,7 @@ final class Database implements AutoCloseable {
                     .setPort(port)
                     // The library's defaults are for tests: here the rows must survive a power cut.
                     .setServerConfig("fsync", "on")
-                    .setServerConfig("max_connections", "200")
+                    .setServerConfig("max_connections", "400")
                     .setServerConfig("shared_buffers", "64MB")
                     .start();
             return new Database(server);

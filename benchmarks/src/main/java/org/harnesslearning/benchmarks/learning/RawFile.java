@@ -31,6 +31,11 @@ final class RawFile {
 
     private static final int TAIL = 8;
 
+    private static final int HEAD_SUM = 2;
+    private static final int EXTRA = 4;
+    private static final int NAME = 8;
+    private static final int COMMENT = 16;
+
     private final Path folder;
     private final String name;
     private final List<JsonNode> lines = new ArrayList<>();
@@ -81,15 +86,13 @@ final class RawFile {
      * @return its length; -1 when it ends too early
      */
     private static int unpack(byte[] packed, int at, ByteArrayOutputStream out) {
-        if (packed.length - at < HEAD + TAIL) {
+        int from = body(packed, at);
+        if (from < 0 || packed.length - from < TAIL) {
             return -1;
-        }
-        if (packed[at] != 0x1f || packed[at + 1] != (byte) 0x8b || packed[at + 3] != 0) {
-            throw new LearnException("a raw file was packed by another program; unpack it and pack it with 'gzip -n'");
         }
         Inflater inflater = new Inflater(true);
         try {
-            inflater.setInput(packed, at + HEAD, packed.length - at - HEAD);
+            inflater.setInput(packed, from, packed.length - from);
             byte[] buffer = new byte[1 << 16];
             while (!inflater.finished()) {
                 int count = inflater.inflate(buffer);
@@ -98,13 +101,43 @@ final class RawFile {
                 }
                 out.write(buffer, 0, count);
             }
-            long end = at + HEAD + inflater.getBytesRead() + TAIL;
+            long end = from + inflater.getBytesRead() + TAIL;
             return end > packed.length ? -1 : (int) (end - at);
         } catch (DataFormatException e) {
             throw new LearnException("a raw file is damaged at byte " + at, e);
         } finally {
             inflater.end();
         }
+    }
+
+    /** Where the packed bytes of a member begin (RFC 1952, section 2.3); -1 when its head is cut off. */
+    private static int body(byte[] packed, int at) {
+        if (packed.length - at < HEAD) {
+            return -1;
+        }
+        if (packed[at] != 0x1f || packed[at + 1] != (byte) 0x8b) {
+            throw new LearnException("a raw file is no gzip at byte " + at);
+        }
+        int flags = packed[at + 3];
+        int next = at + HEAD;
+        if ((flags & EXTRA) != 0) {
+            if (next + 2 > packed.length) {
+                return -1;
+            }
+            next += 2 + (packed[next] & 0xff) + ((packed[next + 1] & 0xff) << 8);
+        }
+        for (int text : new int[] {NAME, COMMENT}) {
+            if ((flags & text) != 0) {
+                while (next < packed.length && packed[next] != 0) {
+                    next++;
+                }
+                next++;
+            }
+        }
+        if ((flags & HEAD_SUM) != 0) {
+            next += 2;
+        }
+        return next > packed.length ? -1 : next;
     }
 
     private static byte[] member(List<? extends JsonNode> nodes) throws IOException {

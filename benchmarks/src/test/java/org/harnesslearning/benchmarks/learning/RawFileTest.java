@@ -2,6 +2,7 @@ package org.harnesslearning.benchmarks.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -50,6 +51,23 @@ class RawFileTest {
                     .startsWith(line(1))
                     .endsWith(line(4));
         }
+    }
+
+    @Test
+    void a_file_that_another_program_packed_with_a_name_is_read_too() throws Exception {
+        RawFile file = new RawFile(folder, "lines");
+        file.add(List.of(line(1)));
+        Path path = folder.resolve("lines.jsonl.gz");
+        byte[] plain = Files.readAllBytes(path);
+        byte[] name = "lines.jsonl\0".getBytes(StandardCharsets.UTF_8);
+        byte[] named = new byte[plain.length + name.length];
+        System.arraycopy(plain, 0, named, 0, 10);
+        named[3] = 8;
+        System.arraycopy(name, 0, named, 10, name.length);
+        System.arraycopy(plain, 10, named, 10 + name.length, plain.length - 10);
+        Files.write(path, named);
+        new RawFile(folder, "lines").add(List.of(line(2)));
+        assertThat(new RawFile(folder, "lines").lines()).containsExactly(line(1), line(2));
     }
 
     @Test
