@@ -2,26 +2,15 @@ package org.harnesslearning.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.testing.PlatformProcess;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresModel;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -45,13 +34,11 @@ class KilledPlatformTest {
     @TempDir
     Path folder;
 
-    private Process platform;
-    private String url;
+    private PlatformProcess platform;
 
     @AfterEach
     void stop() throws Exception {
-        platform.destroy();
-        platform.waitFor();
+        platform.close();
     }
 
     @Test
@@ -63,17 +50,17 @@ class KilledPlatformTest {
                 "a proposer call is under way",
                 run,
                 "select count(*) > 0 from proposer_call where run_id = ? and attempts > 0 and committed_at is null");
-        kill();
+        platform.kill();
 
         start();
         await("the solver answers for a candidate", run, """
                 select count(*) > 0 from model_call m where m.run_id = ? and m.role = 'solver' and m.ended_at is null
                   and exists (select 1 from candidate c
                               where c.run_id = m.run_id and c.harness = m.harness_hash and c.outcome is null)""");
-        kill();
+        platform.kill();
 
         start();
-        try (Connection lock = connect()) {
+        try (Connection lock = platform.connect()) {
             lock.setAutoCommit(false);
             try (Statement statement = lock.createStatement()) {
                 statement.execute("select 1 from round where run_id = '" + run + "' and round = 1 for no key update");
@@ -84,7 +71,7 @@ class KilledPlatformTest {
                     "select count(*) = 4 from candidate where run_id = ? and round = 1 and outcome is not null");
             assertThat(single(run, "select count(*) from round where run_id = ? and chosen is not null"))
                     .isEqualTo("0");
-            kill();
+            platform.kill();
         }
 
         start();
@@ -92,11 +79,11 @@ class KilledPlatformTest {
                 select count(*) > 0 from model_call m join evaluation e on e.run_id = m.run_id and e.split = 'held_out'
                 where m.run_id = ? and m.role = 'solver' and m.ended_at is null and e.state <> 'done'
                   and m.item_hash in (select hash from run_item i where i.run_id = m.run_id and i.split = 'held_out')""");
-        kill();
+        platform.kill();
 
         start();
         await("the run ends", run, "select state not in ('queued', 'running') from run where id = ?");
-        JsonNode result = get("/adaptations/" + run);
+        JsonNode result = platform.api().get("/adaptations/" + run);
 
         assertThat(result.at("/state").asString()).isEqualTo("succeeded");
         assertThat(result.at("/recorded").asBoolean()).isTrue();
@@ -144,91 +131,27 @@ class KilledPlatformTest {
                 Map.of("model", "recorded-1.5b"),
                 "solver",
                 Map.of("model", "smollm2-135m", "max_tokens", 96));
-        HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url + "/adapt"))
-                .header("Content-Type", "application/json")
-                .POST(BodyPublishers.ofString(Json.write(request))));
+        HttpResponse<String> answer = platform.api().send("POST", "/adapt", request);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
         return Json.mapper().readTree(answer.body()).get("id").asString();
     }
 
     private void start() throws Exception {
         Path replies = SharedData.root().resolve("standalone/src/test/resources/recorded/chain_sum-1.5b.jsonl");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                StandaloneApplication.class.getName()));
-        command.addAll(List.of("--data", folder.toString(), "--port", "0"));
-        for (String property : List.of(
-                "solver.models[0].name=recorded-1.5b",
-                "solver.models[0].kind=recorded",
-                "solver.models[0].file=" + replies,
-                "solver.models[0].delay=2s")) {
-            command.addAll(List.of("--set", property));
-        }
-        platform = new ProcessBuilder(command)
-                .directory(SharedData.root().toFile())
-                .redirectErrorStream(true)
-                .start();
-        StringBuilder output = new StringBuilder();
-        BufferedReader lines = platform.inputReader();
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            output.append(line).append('\n');
-            if (line.startsWith("[standalone] ready")) {
-                url = line.substring(line.indexOf("http://"));
-                return;
-            }
-        }
-        throw new AssertionError("the platform did not start:\n" + output);
+        platform = PlatformProcess.start(
+                folder,
+                List.of(
+                        "solver.models[0].name=recorded-1.5b",
+                        "solver.models[0].kind=recorded",
+                        "solver.models[0].file=" + replies,
+                        "solver.models[0].delay=2s"));
     }
 
-    private void kill() throws InterruptedException {
-        platform.destroyForcibly().waitFor();
-    }
-
-    private JsonNode get(String path) throws Exception {
-        HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(url + path)));
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return Json.mapper().readTree(answer.body());
-    }
-
-    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException, InterruptedException {
-        String key = Files.readString(folder.resolve("admin-key")).strip();
-        try (HttpClient client = HttpClient.newHttpClient()) {
-            return client.send(request.header("Authorization", "Bearer " + key).build(), BodyHandlers.ofString());
-        }
-    }
-
-    /** A connection to the platform's own Postgres, whose port stands in its pid file. */
-    private Connection connect() throws IOException, SQLException {
-        String port = Files.readAllLines(folder.resolve("postgres/data/postmaster.pid"))
-                .get(3)
-                .strip();
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + port + "/postgres", "postgres", "");
-    }
-
-    private String single(String run, String sql) throws IOException, SQLException {
-        try (Connection connection = connect();
-                var statement = connection.prepareStatement(sql)) {
-            statement.setString(1, run);
-            try (ResultSet rows = statement.executeQuery()) {
-                assertThat(rows.next()).isTrue();
-                return rows.getString(1);
-            }
-        }
+    private String single(String run, String sql) throws Exception {
+        return platform.single(sql, run);
     }
 
     private void await(String what, String run, String sql) throws Exception {
-        long end = System.nanoTime() + PATIENCE.toNanos();
-        while (!single(run, sql).equals("t")) {
-            assertThat(platform.isAlive())
-                    .as("the platform runs while waiting until %s", what)
-                    .isTrue();
-            assertThat(System.nanoTime()).as("not reached in time: %s", what).isLessThan(end);
-            Thread.sleep(20);
-        }
+        platform.await(what, PATIENCE, () -> single(run, sql).equals("t"));
     }
 }

@@ -2,20 +2,16 @@ package org.harnesslearning.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -28,6 +24,7 @@ import java.util.concurrent.Callable;
 import org.assertj.core.data.Offset;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.standalone.deployment.Queries;
+import org.harnesslearning.testing.PlatformProcess;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresModel;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -52,8 +49,7 @@ class ObservedPlatformTest {
 
     private Path folder;
     private SpanCollector collector;
-    private Process platform;
-    private String url;
+    private PlatformProcess platform;
     private String key;
     private String run;
 
@@ -62,19 +58,22 @@ class ObservedPlatformTest {
         folder = data;
         collector = new SpanCollector();
         start();
-        key = Files.readString(folder.resolve("admin-key")).strip();
-        assertThat(send("GET", "/models", "hl_wrong", null).statusCode()).isEqualTo(401);
-        HttpResponse<String> answer = send(
-                "POST",
-                "/adapt",
-                key,
-                Json.write(Map.of(
-                        "task", Map.of("reasoning_gym", Map.of("family", "chain_sum", "seed", 42)),
-                        "splits", Map.of("feedback", 1, "dev", 2, "held_out", 2),
-                        "candidates", 4,
-                        "rounds", 1,
-                        "proposer", Map.of("model", "recorded-1.5b"),
-                        "solver", Map.of("model", "smollm2-135m", "max_tokens", 24))));
+        key = platform.api().key();
+        assertThat(platform.api().with("hl_wrong").send("GET", "/models", null).statusCode())
+                .isEqualTo(401);
+        HttpResponse<String> answer = platform.api()
+                .send(
+                        "POST",
+                        "/adapt",
+                        Map.of(
+                                "task", Map.of("reasoning_gym", Map.of("family", "chain_sum", "seed", 42)),
+                                "splits", Map.of("feedback", 1, "dev", 2, "held_out", 2),
+                                "candidates", 4,
+                                "rounds", 1,
+                                "proposer", Map.of("model", "recorded-1.5b"),
+                                "solver", Map.of("model", "smollm2-135m", "max_tokens", 24)),
+                        "X-Request-Id",
+                        REQUEST);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
         run = Json.mapper().readTree(answer.body()).get("id").asString();
         await("the adaptation ends", () -> {
@@ -86,8 +85,7 @@ class ObservedPlatformTest {
 
     @AfterAll
     void stop() throws Exception {
-        platform.destroy();
-        platform.waitFor();
+        platform.close();
         collector.close();
         client.close();
     }
@@ -204,14 +202,6 @@ class ObservedPlatformTest {
                         assertThat(span.trace()).isEqualTo(roots.getFirst().trace()));
     }
 
-    private Set<String> ways() {
-        Set<String> ways = new TreeSet<>();
-        collector.spans().stream()
-                .filter(span -> span.service().equals("solver-service"))
-                .forEach(span -> ways.add(String.join(" > ", names(collector.path(span)))));
-        return ways;
-    }
-
     private static List<String> names(List<SpanCollector.Collected> path) {
         return path.stream().map(span -> span.service() + ": " + span.name()).toList();
     }
@@ -261,7 +251,7 @@ class ObservedPlatformTest {
                 "select m ->> 'content' from proposer_call, jsonb_array_elements(messages) m where run_id = ?",
                 "select reply from candidate where run_id = ?",
                 "select source from harness where hash in (select harness from candidate where run_id = ?)")) {
-            try (Connection connection = connect();
+            try (Connection connection = platform.connect();
                     var statement = connection.prepareStatement(sql)) {
                 statement.setString(1, run);
                 try (ResultSet rows = statement.executeQuery()) {
@@ -281,60 +271,21 @@ class ObservedPlatformTest {
 
     private void start() throws Exception {
         Path replies = SharedData.root().resolve("standalone/src/test/resources/recorded/chain_sum-1.5b.jsonl");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                StandaloneApplication.class.getName(),
-                "--data",
-                folder.toString(),
-                "--port",
-                "0"));
-        for (String property : List.of(
-                "solver.models[0].name=recorded-1.5b",
-                "solver.models[0].kind=recorded",
-                "solver.models[0].file=" + replies,
-                "proposer.prices[recorded-1.5b].prompt=3",
-                "proposer.prices[smollm2-135m].prompt=1",
-                "proposer.prices[smollm2-135m].completion=2",
-                "logging.structured.format.file=logstash",
-                "management.opentelemetry.tracing.export.otlp.endpoint=" + collector.endpoint())) {
-            command.addAll(List.of("--set", property));
-        }
-        platform = new ProcessBuilder(command)
-                .directory(SharedData.root().toFile())
-                .redirectErrorStream(true)
-                .start();
-        StringBuilder output = new StringBuilder();
-        BufferedReader lines = platform.inputReader();
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            output.append(line).append('\n');
-            if (line.startsWith("[standalone] ready")) {
-                url = line.substring(line.indexOf("http://"));
-                return;
-            }
-        }
-        throw new AssertionError("the platform did not start:\n" + output);
+        platform = PlatformProcess.start(
+                folder,
+                List.of(
+                        "solver.models[0].name=recorded-1.5b",
+                        "solver.models[0].kind=recorded",
+                        "solver.models[0].file=" + replies,
+                        "proposer.prices[recorded-1.5b].prompt=3",
+                        "proposer.prices[smollm2-135m].prompt=1",
+                        "proposer.prices[smollm2-135m].completion=2",
+                        "logging.structured.format.file=logstash",
+                        "management.opentelemetry.tracing.export.otlp.endpoint=" + collector.endpoint()));
     }
 
     private JsonNode resource() throws Exception {
-        HttpResponse<String> answer = send("GET", "/adaptations/" + run, key, null);
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return Json.mapper().readTree(answer.body());
-    }
-
-    private HttpResponse<String> send(String method, String path, String with, String body) throws Exception {
-        return client.send(
-                HttpRequest.newBuilder(URI.create(url + path))
-                        .header("Authorization", "Bearer " + with)
-                        .header("Content-Type", "application/json")
-                        .header("X-Request-Id", REQUEST)
-                        .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
-                        .build(),
-                BodyHandlers.ofString());
+        return platform.api().get("/adaptations/" + run);
     }
 
     /** Where the services answer, by name: the file that is made for Prometheus. */
@@ -373,23 +324,7 @@ class ObservedPlatformTest {
                 .sum();
     }
 
-    private Connection connect() throws IOException, SQLException {
-        String port = Files.readAllLines(folder.resolve("postgres/data/postmaster.pid"))
-                .get(3)
-                .strip();
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + port + "/postgres", "postgres", "");
-    }
-
     private void await(String what, Callable<Boolean> condition) throws Exception {
-        long end = System.nanoTime() + PATIENCE.toNanos();
-        while (!condition.call()) {
-            assertThat(platform.isAlive())
-                    .as("the platform runs until %s", what)
-                    .isTrue();
-            assertThat(System.nanoTime())
-                    .as(() -> "not reached in time: " + what + "; ways of solver calls: " + ways())
-                    .isLessThan(end);
-            Thread.sleep(100);
-        }
+        platform.await(what, PATIENCE, condition);
     }
 }

@@ -2,20 +2,10 @@ package org.harnesslearning.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -30,6 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.testing.PlatformProcess;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.testing.SharedData;
@@ -53,16 +44,11 @@ class ReviseLoadTest {
     @TempDir
     Path folder;
 
-    private final HttpClient client = HttpClient.newHttpClient();
-    private Process platform;
-    private String url;
-    private String key;
+    private PlatformProcess platform;
 
     @AfterEach
     void stop() throws Exception {
-        client.close();
-        platform.destroy();
-        platform.waitFor();
+        platform.close();
     }
 
     @Test
@@ -123,7 +109,8 @@ class ReviseLoadTest {
         for (String id : distinct) {
             String state = "queued";
             for (int looks = 0; !state.equals("succeeded") && looks < 3000; looks++) {
-                HttpResponse<String> answer = patient(refused, () -> send("GET", "/revisions/" + id, null, "", ""));
+                HttpResponse<String> answer =
+                        patient(refused, () -> platform.api().send("GET", "/revisions/" + id, null));
                 assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
                 state = Json.mapper().readTree(answer.body()).get("state").asString();
                 assertThat(state).isIn("queued", "running", "succeeded");
@@ -197,7 +184,7 @@ class ReviseLoadTest {
                 Map.of("model", "recorded", "demonstrations", "none"),
                 "solver",
                 Map.of("model", "recorded"));
-        return send("POST", "/revise", Json.write(body), "load-" + index, prefer);
+        return platform.api().send("POST", "/revise", body, "Idempotency-Key", "load-" + index, "Prefer", prefer);
     }
 
     private static List<Map<String, Object>> items(String split, int count) {
@@ -207,44 +194,24 @@ class ReviseLoadTest {
                 .toList();
     }
 
-    private HttpResponse<String> send(String method, String path, String body, String once, String prefer)
-            throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path))
-                .header("Authorization", "Bearer " + key)
-                .header("Content-Type", "application/json");
-        if (body == null) {
-            return client.send(request.GET().build(), BodyHandlers.ofString());
-        }
-        request.header("Prefer", prefer).header("Idempotency-Key", once);
-        return client.send(request.POST(BodyPublishers.ofString(body)).build(), BodyHandlers.ofString());
-    }
-
     private static long ms(List<Long> sorted, double share) {
         return sorted.get((int) Math.min(sorted.size() - 1, Math.ceil(share * sorted.size()) - 1)) / 1_000_000;
     }
 
     /** Transactions that Postgres has committed so far. */
     private long transactions() throws Exception {
-        String port = Files.readAllLines(folder.resolve("postgres/data/postmaster.pid"))
-                .get(3)
-                .strip();
-        try (Connection connection = DriverManager.getConnection(
-                        "jdbc:postgresql://127.0.0.1:" + port + "/postgres", "postgres", "");
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("select sum(xact_commit) from pg_stat_database")) {
-            row.next();
-            return row.getLong(1);
-        }
+        return Long.parseLong(platform.single("select sum(xact_commit) from pg_stat_database"));
     }
 
     /** Processor time of the platform's own process, without Postgres, Docker and the sandboxes. */
     private Duration processor() {
-        return platform.toHandle().info().totalCpuDuration().orElseThrow();
+        return platform.handle().info().totalCpuDuration().orElseThrow();
     }
 
     /** Resident memory of the platform, now and at most. */
     private String memory() throws IOException {
-        try (Stream<String> lines = Files.lines(Path.of("/proc/" + platform.pid() + "/status"))) {
+        try (Stream<String> lines =
+                Files.lines(Path.of("/proc/" + platform.handle().pid() + "/status"))) {
             return String.join(
                     ", ",
                     lines.filter(line -> line.startsWith("VmRSS") || line.startsWith("VmHWM"))
@@ -259,41 +226,12 @@ class ReviseLoadTest {
 
     private void start(String... settings) throws Exception {
         Path replies = SharedData.root().resolve("standalone/src/test/resources/recorded/log-line.jsonl");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-Xmx1g",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                StandaloneApplication.class.getName(),
-                "--data",
-                folder.toString(),
-                "--port",
-                "0"));
         List<String> properties = new ArrayList<>(List.of(
                 "solver.discover=false",
                 "solver.models[0].name=recorded",
                 "solver.models[0].kind=recorded",
                 "solver.models[0].file=" + replies));
         properties.addAll(List.of(settings));
-        for (String property : properties) {
-            command.addAll(List.of("--set", property));
-        }
-        platform = new ProcessBuilder(command)
-                .directory(SharedData.root().toFile())
-                .redirectErrorStream(true)
-                .start();
-        StringBuilder output = new StringBuilder();
-        BufferedReader lines = platform.inputReader();
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            output.append(line).append('\n');
-            if (line.startsWith("[standalone] ready")) {
-                url = line.substring(line.indexOf("http://"));
-                key = Files.readString(folder.resolve("admin-key")).strip();
-                return;
-            }
-        }
-        throw new AssertionError("the platform did not start:\n" + output);
+        platform = PlatformProcess.start(folder, List.of("-Xmx1g", "-XX:+UseSerialGC"), properties);
     }
 }

@@ -1,4 +1,4 @@
-package org.harnesslearning.gateway.page;
+package org.harnesslearning.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.logging.Level;
-import org.harnesslearning.testing.SharedData;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
@@ -26,15 +25,18 @@ import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 import org.openqa.selenium.support.ui.WebDriverWait;
 
-/** A real Chromium without a window. What its console complains of is kept. */
-final class Browser implements AutoCloseable {
+/**
+ * A real Chromium without a window. What its console complains of is kept. Whoever uses it has selenium among the
+ * dependencies; in this module they are optional.
+ */
+public final class Browser implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final URI base;
     private final ChromeDriver driver;
     private final String axe;
 
-    Browser(URI base) {
+    public Browser(URI base) {
         this.base = base;
         ChromeOptions options = new ChromeOptions();
         options.setBinary(program("chromium").toFile());
@@ -68,12 +70,12 @@ final class Browser implements AutoCloseable {
         return SharedData.program(name).orElseThrow(() -> new IllegalStateException("no " + name + " on the path"));
     }
 
-    void open(String path) {
+    public void open(String path) {
         driver.get(base.resolve(path).toString());
     }
 
     /** Signs in on the sign-in page. */
-    void signIn(String key) {
+    public void signIn(String key) {
         open("/ui/sign-in");
         find("input[name=key]").sendKeys(key);
         find("button.primary").click();
@@ -81,27 +83,27 @@ final class Browser implements AutoCloseable {
     }
 
     /** Drops what the browser remembers. */
-    void forget() {
+    public void forget() {
         driver.manage().deleteAllCookies();
     }
 
-    WebElement find(String selector) {
+    public WebElement find(String selector) {
         return new WebDriverWait(driver, PATIENCE).until(any -> {
             List<WebElement> found = driver.findElements(By.cssSelector(selector));
             return found.isEmpty() ? null : found.getFirst();
         });
     }
 
-    boolean has(String selector) {
+    public boolean has(String selector) {
         return !driver.findElements(By.cssSelector(selector)).isEmpty();
     }
 
-    String text(String selector) {
+    public String text(String selector) {
         return find(selector).getText();
     }
 
     /** Waits until the text of an element, which may come and go, contains something. */
-    void until(String selector, String content) {
+    public void until(String selector, String content) {
         new WebDriverWait(driver, PATIENCE)
                 .withMessage(() -> selector + " should say '" + content + "' on " + driver.getCurrentUrl() + ":\n"
                         + driver.findElement(By.tagName("body")).getText())
@@ -112,7 +114,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Clicks a button of that text, and says yes where it asks. */
-    void press(String label) {
+    public void press(String label) {
         new WebDriverWait(driver, PATIENCE)
                 .ignoring(org.openqa.selenium.StaleElementReferenceException.class)
                 .until(any -> {
@@ -126,7 +128,7 @@ final class Browser implements AutoCloseable {
                 });
     }
 
-    void confirm() {
+    public void confirm() {
         new WebDriverWait(driver, PATIENCE).until(any -> {
             try {
                 driver.switchTo().alert().accept();
@@ -137,16 +139,16 @@ final class Browser implements AutoCloseable {
         });
     }
 
-    String url() {
+    public String url() {
         return Objects.requireNonNull(driver.getCurrentUrl());
     }
 
-    String title() {
+    public String title() {
         return Objects.requireNonNull(driver.getTitle());
     }
 
     /** Makes the page think that the system prefers dark or light colours. */
-    void colours(boolean dark) {
+    public void colours(boolean dark) {
         driver.executeCdpCommand(
                 "Emulation.setEmulatedMedia",
                 Map.of(
@@ -158,14 +160,14 @@ final class Browser implements AutoCloseable {
                                 Map.of("name", "prefers-reduced-motion", "value", "reduce"))));
     }
 
-    void size(int width, int height, boolean phone) {
+    public void size(int width, int height, boolean phone) {
         driver.executeCdpCommand(
                 "Emulation.setDeviceMetricsOverride",
                 Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", phone));
     }
 
     /** Pixels by which the page is wider than the screen. */
-    long overhang() {
+    public long overhang() {
         return ((Number)
                         Objects.requireNonNull(
                                 driver.executeScript(
@@ -174,7 +176,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** Serious and critical findings of axe-core, one a line with the elements they are about. */
-    String findings() {
+    public String findings() {
         driver.executeScript(axe);
         Object found = driver.executeAsyncScript("""
                 const done = arguments[arguments.length - 1];
@@ -186,7 +188,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** What the console complained of since the last look; refused requests of the API's own statuses left out. */
-    List<String> complaints() {
+    public List<String> complaints() {
         return driver.manage().logs().get(LogType.BROWSER).getAll().stream()
                 .filter(entry -> entry.getLevel().intValue() >= Level.WARNING.intValue())
                 .map(LogEntry::getMessage)
@@ -195,7 +197,7 @@ final class Browser implements AutoCloseable {
     }
 
     /** A picture of the whole page. */
-    void picture(Path file, int width) throws IOException {
+    public void picture(Path file, int width) throws IOException {
         size(width, 900, width < 500);
         Object height = driver.executeScript("return Math.min(2400, document.documentElement.scrollHeight)");
         size(width, ((Number) Objects.requireNonNull(height)).intValue(), width < 500);
