@@ -22,6 +22,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.support.SpringApplicationJsonEnvironmentPostProcessor;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -326,6 +332,45 @@ class KubernetesManifestsTest {
         assertThat(of(RENDERED.get("local"), "Secret")).hasSize(2);
         assertThat(of(RENDERED.get("cpu"), "Secret")).isEmpty();
         assertThat(of(RENDERED.get("local"), "HorizontalPodAutoscaler")).isEmpty();
+    }
+
+    @Test
+    void trainers_have_the_checkpoint_of_the_model_that_the_solver_serves() throws IOException {
+        List<JsonNode> trainers = new ArrayList<>(of(Manifests.render(Manifests.ROOT.resolve("trainer-job")), "Job"));
+        RENDERED.values()
+                .forEach(objects -> of(objects, "Deployment").stream()
+                        .filter(object -> object.at("/metadata/name").asString().equals("trainer-service"))
+                        .forEach(trainers::add));
+
+        assertThat(trainers).hasSize(4);
+        for (JsonNode trainer : trainers) {
+            JsonNode pod = trainer.at("/spec/template/spec");
+            Map<String, String> variables = new HashMap<>();
+            pod.at("/containers/0/env")
+                    .forEach(variable -> variables.put(
+                            variable.get("name").asString(),
+                            variable.path("value").asString("")));
+            // As the service reads it.
+            StandardEnvironment environment = new StandardEnvironment();
+            environment
+                    .getPropertySources()
+                    .addFirst(new MapPropertySource(
+                            "json", Map.of("spring.application.json", variables.get("SPRING_APPLICATION_JSON"))));
+            new SpringApplicationJsonEnvironmentPostProcessor()
+                    .postProcessEnvironment(environment, new SpringApplication());
+            Map<String, String> checkpoints = Binder.get(environment)
+                    .bind("trainer.checkpoints", Bindable.mapOf(String.class, String.class))
+                    .get();
+
+            String model = "qwen2.5-coder-1.5b";
+            assertThat(checkpoints)
+                    .containsExactly(Map.entry(
+                            model, variables.get("HARNESS_CACHE") + "/models/" + model + "/" + model + ".gguf"));
+            JsonNode fetch = pod.at("/initContainers/0");
+            assertThat(fetch.get("command").get(fetch.get("command").size() - 1).asString())
+                    .isEqualTo(model);
+            assertThat(fetch.get("volumeMounts").toString()).contains("\"mountPath\":\"/cache\"");
+        }
     }
 
     private static JsonNode policy(List<JsonNode> policies, String name) {
