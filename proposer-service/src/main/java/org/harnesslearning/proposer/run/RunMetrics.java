@@ -111,7 +111,7 @@ public class RunMetrics {
     }
 
     private void cost(String role, String model, Usage usage) {
-        ProposerProperties.Price price = services.properties().prices().get(model);
+        ProposerProperties.Price price = services.properties().price(model);
         if (price != null) {
             meters.counter("model.cost", "role", role, "model", model)
                     .increment((price.prompt() * usage.promptTokens() + price.completion() * usage.completionTokens())

@@ -76,8 +76,7 @@ class StatusController {
     private @Nullable Double cost(List<ActivityStore.Spent> spent) {
         double cost = 0;
         for (ActivityStore.Spent part : spent) {
-            ProposerProperties.Price price =
-                    properties.prices().get(part.model().replaceFirst("@sha256:.*", ""));
+            ProposerProperties.Price price = properties.price(part.model());
             if (price == null) {
                 return null;
             }
