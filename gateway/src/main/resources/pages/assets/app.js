@@ -249,7 +249,19 @@
     out.classList.toggle("bad", faults.length > 0);
   };
 
+  // Parts of a form that belong to some kinds only; without a script all are there, and the server takes what fits.
+  const kinds = () => {
+    for (const choice of all("[data-kind]")) {
+      for (const part of all("[data-of-kind]", choice.form)) {
+        part.hidden = !part.dataset.ofKind.split(" ").includes(choice.value);
+      }
+    }
+  };
+
   document.addEventListener("change", (event) => {
+    if (event.target.dataset && event.target.dataset.kind !== undefined) {
+      kinds();
+    }
     if (event.target.dataset && event.target.dataset.check) {
       check(event.target);
     }
@@ -260,6 +272,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     themeButton();
+    kinds();
     times(document);
     charts(document, false);
     all("[data-refresh]").forEach(live);

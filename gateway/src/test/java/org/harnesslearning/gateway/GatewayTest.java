@@ -300,6 +300,20 @@ class GatewayTest {
     }
 
     @Test
+    void a_key_in_the_url_or_in_a_body_is_no_key() throws Exception {
+        for (String query : List.of("key=", "api_key=", "access_token=", "authorization=Bearer%20")) {
+            problem(send(request("/models?" + query + ADMIN)), 401, "MISSING_KEY");
+        }
+        problem(
+                send(request("/adapt")
+                        .header("Content-Type", "application/x-www-form-urlencoded")
+                        .POST(BodyPublishers.ofString("access_token=" + ADMIN))),
+                401,
+                "MISSING_KEY");
+        assertThat(upstream.seen()).isEmpty();
+    }
+
+    @Test
     void a_key_may_have_an_end_that_lies_ahead() throws Exception {
         HttpResponse<String> past = send(request("/keys", ADMIN)
                 .header("Content-Type", "application/json")

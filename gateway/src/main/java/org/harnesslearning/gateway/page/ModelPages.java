@@ -1,7 +1,11 @@
 package org.harnesslearning.gateway.page;
 
 import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.gateway.edge.Caller;
 import org.springframework.stereotype.Controller;
 import org.springframework.ui.Model;
@@ -28,17 +32,55 @@ class ModelPages extends Page {
         return "model";
     }
 
+    /** With {@code force} without a comparison, which needs scope admin and is asked to say why. */
     @PostMapping("/ui/models/{name}/promote")
     String promote(
-            @PathVariable("name") String name, @RequestParam("version") String version, HttpServletRequest request) {
-        platform.post(Caller.of(request), JsonNode.class, Map.of("version", version), "/models/{}/promote", name);
-        return "redirect:/ui/models/" + name;
+            @PathVariable("name") String name,
+            @RequestParam("version") String version,
+            @RequestParam(name = "force", defaultValue = "false") boolean force,
+            @RequestParam(name = "reason", defaultValue = "") String reason,
+            HttpServletRequest request,
+            HttpServletResponse response,
+            Model model) {
+        Map<String, Object> body = new LinkedHashMap<>();
+        body.put("version", version.strip());
+        if (force) {
+            body.put("force", true);
+            body.put("reason", reason.strip());
+        }
+        model.addAttribute("given", Map.of("version", version, "reason", reason));
+        try {
+            if (force && reason.isBlank()) {
+                throw PlatformException.field(
+                        ErrorCode.INVALID_FIELD, "/reason", "Say why no comparison is needed; it stays in the history");
+            }
+            platform.post(Caller.of(request), JsonNode.class, body, "/models/{}/promote", name);
+            return "redirect:/ui/models/" + name;
+        } catch (PlatformException e) {
+            again(e, response, model);
+            return versions(name, request, model);
+        }
     }
 
     @PostMapping("/ui/models/{name}/rollback")
-    String rollBack(@PathVariable("name") String name, HttpServletRequest request) {
-        platform.post(Caller.of(request), JsonNode.class, Map.of(), "/models/{}/rollback", name);
-        return "redirect:/ui/models/" + name;
+    String rollBack(
+            @PathVariable("name") String name,
+            @RequestParam(name = "reason", defaultValue = "") String reason,
+            HttpServletRequest request,
+            HttpServletResponse response,
+            Model model) {
+        try {
+            platform.post(
+                    Caller.of(request),
+                    JsonNode.class,
+                    reason.isBlank() ? Map.of() : Map.of("reason", reason.strip()),
+                    "/models/{}/rollback",
+                    name);
+            return "redirect:/ui/models/" + name;
+        } catch (PlatformException e) {
+            again(e, response, model);
+            return versions(name, request, model);
+        }
     }
 
     @GetMapping("/ui/models")

@@ -135,6 +135,24 @@ abstract class Page {
         return page;
     }
 
+    /**
+     * Has a form shown again with what is wrong with it, where the one who filled it in can do something about it.
+     *
+     * @throws PlatformException the same one, where the platform is at fault or the caller may not
+     */
+    static void again(PlatformException e, HttpServletResponse response, Model model) {
+        int status = e.code().status();
+        if (status >= 500 || status == 401 || status == 403 || status == 429) {
+            throw e;
+        }
+        response.setStatus(status);
+        model.addAttribute(
+                "problem",
+                e.getMessage() == null || e.getMessage().isBlank() ? e.code().title() : e.getMessage());
+        model.addAttribute("faults", e.errors());
+        model.addAttribute("wrong", wrong(e.errors()));
+    }
+
     /** What is wrong with a form by the name of its field: {@code /a/b} is the field {@code a.b}. */
     static Map<String, String> wrong(List<FieldError> errors) {
         Map<String, String> wrong = new LinkedHashMap<>();

@@ -1,11 +1,13 @@
 package org.harnesslearning.gateway.page;
 
 import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.gateway.edge.Caller;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
@@ -46,6 +48,40 @@ class TrainingPages extends Page {
         model.addAttribute("runs", answer.data());
         model.addAttribute("nextCursor", answer.nextCursor());
         return script(request) ? "training :: list" : "training";
+    }
+
+    @GetMapping("/ui/training/new")
+    String form(HttpServletRequest request, Model model) {
+        return form(TrainingForm.empty(), request, model);
+    }
+
+    private String form(TrainingForm form, HttpServletRequest request, Model model) {
+        model.addAttribute("form", form);
+        model.addAttribute(
+                "models",
+                platform.get(Caller.of(request), ModelAnswer.Listed.class, "/models")
+                        .data());
+        return "training-new";
+    }
+
+    @PostMapping("/ui/training")
+    String start(HttpServletRequest request, HttpServletResponse response, Model model) {
+        TrainingForm form = TrainingForm.of(request);
+        try {
+            TrainingAnswer run = platform.post(Caller.of(request), TrainingAnswer.class, form.body(), "/training-runs");
+            return "redirect:/ui/training/" + run.id();
+        } catch (PlatformException e) {
+            again(e, response, model);
+            Map<String, String> wrong = TrainingForm.wrong(e.errors());
+            model.addAttribute("wrong", wrong);
+            model.addAttribute("faults", List.of());
+            model.addAttribute(
+                    "problem",
+                    wrong.containsKey("") || wrong.isEmpty()
+                            ? e.getMessage()
+                            : "Nothing was started; see what is marked below");
+            return form(form, request, model);
+        }
     }
 
     @GetMapping("/ui/training/{id}")

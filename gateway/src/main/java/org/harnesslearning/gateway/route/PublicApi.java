@@ -122,9 +122,24 @@ public final class PublicApi {
         page(HttpMethod.GET, "/ui/models/{name:[A-Za-z0-9._-]{1,128}}", Scope.READ);
         page(HttpMethod.POST, "/ui/models/{name:[A-Za-z0-9._-]{1,128}}/{action:promote|rollback}", Scope.RUN);
         page(HttpMethod.GET, "/ui/training", Scope.READ);
+        page(HttpMethod.GET, "/ui/training/new", Scope.RUN);
+        add(HttpMethod.POST, "/ui/training", PAGE, Scope.RUN, BODY);
         page(HttpMethod.GET, "/ui/training/" + ID, Scope.READ);
         page(HttpMethod.GET, "/ui/training/" + ID + "/live", Scope.READ);
         page(HttpMethod.POST, "/ui/training/" + ID + "/{action:cancel|pause|resume}", Scope.RUN);
+        page(HttpMethod.GET, "/ui/harnesses", Scope.READ);
+        add(HttpMethod.POST, "/ui/harnesses", PAGE, Scope.RUN, BODY);
+        page(HttpMethod.GET, "/ui/harnesses/" + NAME, Scope.READ);
+        page(HttpMethod.POST, "/ui/harnesses/" + NAME + "/{action:promote|rollback}", Scope.RUN);
+        page(HttpMethod.POST, "/ui/harnesses/" + NAME + "/delete", Scope.ADMIN);
+        page(HttpMethod.GET, "/ui/webhooks", Scope.ADMIN);
+        page(HttpMethod.POST, "/ui/webhooks", Scope.ADMIN);
+        page(HttpMethod.GET, "/ui/webhooks/" + ID, Scope.ADMIN);
+        page(HttpMethod.POST, "/ui/webhooks/" + ID + "/{action:ping|delete}", Scope.ADMIN);
+        page(
+                HttpMethod.POST,
+                "/ui/webhooks/" + ID + "/deliveries/{delivery:[A-Za-z0-9_-]{1,64}}/redeliver",
+                Scope.ADMIN);
         page(HttpMethod.GET, "/ui/keys", Scope.ADMIN);
         page(HttpMethod.POST, "/ui/keys", Scope.ADMIN);
         page(HttpMethod.POST, "/ui/keys/" + ID + "/revoke", Scope.ADMIN);

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import org.assertj.core.api.SoftAssertions;
 import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.testing.Browser;
 import org.harnesslearning.testing.RequiresBrowser;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.testing.SharedData;
@@ -109,6 +111,171 @@ class BrowserTest {
     }
 
     @Test
+    void a_training_run_is_started_and_what_is_wrong_stands_at_its_field() throws Exception {
+        browser.signIn(gateway.key("run"));
+        browser.open("/ui/training");
+        browser.press("Train");
+        assertThat(browser.find("input[name='method.teachers']").isDisplayed()).isTrue();
+        assertThat(browser.find("input[name='method.groups_per_batch']").isDisplayed())
+                .isFalse();
+        browser.find("select[name=kind] option[value=multistep]").click();
+        assertThat(browser.find("input[name='method.teachers']").isDisplayed()).isFalse();
+        assertThat(browser.find("input[name='method.depth']").isDisplayed()).isTrue();
+        browser.find("select[name=kind] option[value=sft]").click();
+        browser.find("input[name=base_model]").sendKeys("qwen2.5-coder-1.5b");
+        browser.find("input[name='method.teachers']").sendKeys("big, bigger");
+        browser.find("input[name='method.lora.rank']").sendKeys("0");
+        browser.find("input[name='budget.steps']").sendKeys("40");
+        browser.press("Start");
+
+        browser.until("[id='wrong-method.lora.rank']", "must be from 1 to 1024");
+        browser.until("[id='wrong-method.teachers']", "must be from 1 to 1024");
+        assertThat(browser.find("input[name='method.lora.rank']").getDomAttribute("aria-invalid"))
+                .isEqualTo("true");
+        assertThat(browser.find("input[name='budget.steps']").getDomAttribute("value"))
+                .isEqualTo("40");
+        assertThat(browser.findings()).isEmpty();
+
+        browser.find("input[name='budget.steps']").clear();
+        browser.find("input[name='budget.steps']").sendKeys("many");
+        browser.press("Start");
+        browser.until("[id='wrong-budget.steps']", "must be a number");
+
+        browser.find("input[name='budget.steps']").clear();
+        browser.find("input[name='method.lora.rank']").clear();
+        browser.find("input[name='method.lora.rank']").sendKeys("8");
+        browser.find("select[name=kind] option[value=grpo]").click();
+        browser.find("input[name='method.groups_per_batch']").sendKeys("2");
+        browser.press("Start");
+        browser.until("[data-connection]", "Live");
+        assertThat(Json.mapper()
+                        .readTree(gateway.platform().seen().stream()
+                                .filter(seen -> seen.method().equals("POST")
+                                        && seen.target().equals("/training-runs"))
+                                .toList()
+                                .getLast()
+                                .body()))
+                .as("what belongs to another kind is left out")
+                .isEqualTo(Json.mapper().readTree("""
+                        {"kind": "grpo", "base_model": "qwen2.5-coder-1.5b",
+                         "method": {"groups_per_batch": 2, "lora": {"rank": 8}}}"""));
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void a_model_is_promoted_by_force_with_a_reason_and_rolled_back() throws Exception {
+        browser.signIn(gateway.key("run"));
+        browser.open("/ui/models/edits");
+        assertThat(browser.has("input[name=force]"))
+                .as("offered to admins only")
+                .isFalse();
+        browser.forget();
+        browser.signIn(PagesGateway.ADMIN);
+        browser.open("/ui/models/edits");
+        String before = browser.text("tr.picked .mono");
+        browser.find("summary").click();
+        browser.press("Promote by force");
+        browser.confirm();
+        browser.until("#wrong-reason", "Say why");
+        browser.find("input[name=reason]").sendKeys("the old one is broken");
+        browser.press("Promote by force");
+        browser.confirm();
+        browser.until("td", "promote, forced");
+        browser.until("td", "the old one is broken");
+        assertThat(browser.text("tr.picked .mono")).isNotEqualTo(before);
+
+        browser.press("Roll back");
+        browser.confirm();
+        browser.until("td", "rollback");
+        assertThat(browser.text("tr.picked .mono")).isEqualTo(before);
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void a_named_harness_is_put_live_looked_into_and_rolled_back() throws Exception {
+        browser.signIn(gateway.key("run"));
+        browser.open(RUN);
+        browser.press("Give it a name");
+        assertThat(browser.find("input[name=adaptation]").getDomAttribute("value"))
+                .isEqualTo(PlatformDouble.DONE);
+        browser.find("input[name=name]").sendKeys("No Name");
+        browser.press("Put it live");
+        browser.until("#wrong-name", "small letters");
+        browser.find("input[name=name]").clear();
+        browser.find("input[name=name]").sendKeys("answers");
+        browser.press("Put it live");
+        browser.until("h1", "answers");
+        browser.until(".sub", "version 1 is live");
+
+        browser.open("/ui/harnesses/support");
+        browser.until(".sub", "version 2 is live");
+        browser.find("a[href='/ui/harnesses/support?version=1']").click();
+        browser.until("h2", "Version 1");
+        assertThat(browser.text("table.diff")).contains("import re");
+        browser.find("input[name=note]").sendKeys("answers too slowly");
+        browser.press("Roll back");
+        browser.confirm();
+        browser.until(".sub", "version 1 is live");
+        browser.until("td", "rolled back");
+        browser.until("td", "answers too slowly");
+        browser.find("button[aria-label='Promote version 2']").click();
+        browser.confirm();
+        browser.until(".sub", "version 2 is live");
+        assertThat(browser.has("button.danger")).as("deletes are for admins").isFalse();
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void a_webhook_is_made_tested_sent_again_and_deleted() throws Exception {
+        browser.signIn(PagesGateway.ADMIN);
+        browser.open("/ui/webhooks");
+        browser.find("input[name=url]").sendKeys("http://plain.example.org/");
+        browser.press("Add the webhook");
+        browser.until("#wrong-url", "must be https");
+        browser.find("input[name=url]").clear();
+        browser.find("input[name=url]").sendKeys("https://made.example.org/hook");
+        browser.find("input[value='harness.promoted']").click();
+        browser.press("Add the webhook");
+        assertThat(browser.text("#secret")).isEqualTo("whsec_once");
+        browser.open("/ui/webhooks");
+        assertThat(browser.has("#secret")).isFalse();
+        browser.until(".chip", "harness.promoted");
+        browser.find("tbody tr:last-child a").click();
+        browser.until("h1", "https://made.example.org/hook");
+        browser.press("Send a test");
+        browser.until("td", "ping");
+        browser.press("Again");
+        browser.until("h2", "Deliveries");
+        browser.press("Delete");
+        browser.confirm();
+        browser.until("h1", "Webhooks");
+        assertThat(browser.text("main")).doesNotContain("made.example.org");
+        assertThat(gateway.platform().seen().stream()
+                        .map(seen -> seen.method() + " "
+                                + seen.target().replaceFirst("whk_\\w+", "W").replaceFirst("whd_\\w+", "D")))
+                .contains("POST /webhooks/W/ping", "POST /webhooks/W/deliveries/D/redeliver", "DELETE /webhooks/W");
+        assertThat(browser.complaints()).isEmpty();
+    }
+
+    @Test
+    void a_key_is_made_with_limits_of_its_own() throws Exception {
+        browser.signIn(PagesGateway.ADMIN);
+        browser.open("/ui/keys");
+        browser.find("input[name=name]").sendKeys("slow one");
+        browser.find("input[name=rate_per_second]").sendKeys("1000");
+        browser.press("Make the key");
+        browser.until("#wrong-rate_per_second", "must be from 0.001 to 200");
+        browser.find("input[name=rate_per_second]").clear();
+        browser.find("input[name=rate_per_second]").sendKeys("0.5");
+        browser.find("input[name=rate_burst]").sendKeys("3");
+        browser.find("input[name=max_body_bytes]").sendKeys("2048");
+        browser.press("Make the key");
+        assertThat(browser.text("#secret")).startsWith("hl_");
+        browser.until("td", "0.500, 3 at once");
+        browser.until("td", "2,048 B");
+    }
+
+    @Test
     void a_revoked_key_ends_the_session_of_the_page_that_is_open() throws Exception {
         String victim = gateway.key("read");
         browser.signIn(victim);
@@ -152,6 +319,8 @@ class BrowserTest {
                 RUN,
                 RUN + "/candidates/3/1",
                 question("dev0"),
+                "/ui/harnesses/support?version=1",
+                "/ui/webhooks",
                 "/ui/tasks/tsk_01jzzzzzzzzzzzzzzzzzzzzzzz")) {
             browser.open(page);
             browser.until("main", "<script>");
@@ -197,7 +366,16 @@ class BrowserTest {
     private static void picture(String name, int width, boolean dark) throws Exception {
         boolean kept = Boolean.getBoolean("pages.screenshots");
         // A few of them are for the documentation; all are for whoever changes a page.
-        boolean documented = List.of("overview", "run", "candidate", "questions", "training-run", "run-phone")
+        boolean documented = List.of(
+                                "overview",
+                                "run",
+                                "candidate",
+                                "questions",
+                                "training-run",
+                                "training-new",
+                                "harness",
+                                "webhook",
+                                "run-phone")
                         .contains(name)
                 && (!dark || name.equals("run") || name.equals("overview"));
         Path root = SharedData.root();
@@ -222,6 +400,11 @@ class BrowserTest {
         pages.put("compared", "/ui/compare?a=" + PlatformDouble.DONE + "&b=" + PlatformDouble.DONE);
         pages.put("training", "/ui/training");
         pages.put("training-run", "/ui/training/" + PlatformDouble.TRAINING);
+        pages.put("training-new", "/ui/training/new");
+        pages.put("harnesses", "/ui/harnesses?adaptation=" + PlatformDouble.DONE);
+        pages.put("harness", "/ui/harnesses/support?version=1");
+        pages.put("webhooks", "/ui/webhooks");
+        pages.put("webhook", "/ui/webhooks/whk_01jzzzzzzzzzzzzzzzzzzzzzz1");
         pages.put("models", "/ui/models");
         pages.put("model", "/ui/models/edits");
         pages.put("tasks", "/ui/tasks");

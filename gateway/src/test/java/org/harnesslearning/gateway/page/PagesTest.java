@@ -41,6 +41,8 @@ class PagesTest {
             "/ui/training/" + PlatformDouble.TRAINING,
             "/ui/models",
             "/ui/models/edits",
+            "/ui/harnesses",
+            "/ui/harnesses/support",
             "/ui/tasks",
             "/ui/tasks/tsk_01jzzzzzzzzzzzzzzzzzzzzzzz");
 
@@ -222,10 +224,25 @@ class PagesTest {
             assertThat(body).as(page).doesNotContain("href=\"/ui/keys\"");
         }
         assertThat(viewer.get("/ui/runs/new").statusCode()).isEqualTo(403);
-        assertThat(viewer.get("/ui/keys").statusCode()).isEqualTo(403);
+        for (String path : List.of("/ui/keys", "/ui/webhooks", "/ui/training/new")) {
+            assertThat(viewer.get(path).statusCode()).as(path).isEqualTo(403);
+        }
         String token = viewer.token("/ui");
         for (String path : List.of(
-                "/ui/runs", "/ui/runs/" + PlatformDouble.DONE + "/cancel", "/ui/keys", "/ui/keys/key_1/revoke")) {
+                "/ui/runs",
+                "/ui/runs/" + PlatformDouble.DONE + "/cancel",
+                "/ui/training",
+                "/ui/models/edits/promote",
+                "/ui/models/edits/rollback",
+                "/ui/harnesses",
+                "/ui/harnesses/support/promote",
+                "/ui/harnesses/support/rollback",
+                "/ui/harnesses/support/delete",
+                "/ui/webhooks",
+                "/ui/webhooks/whk_1/delete",
+                "/ui/webhooks/whk_1/deliveries/whd_1/redeliver",
+                "/ui/keys",
+                "/ui/keys/key_1/revoke")) {
             HttpResponse<String> answer =
                     viewer.post(path, Map.of("csrf", token, "task", "chain_sum", "name", "x", "scope", "admin"));
             assertThat(answer.statusCode()).as(path).isEqualTo(403);
@@ -233,7 +250,16 @@ class PagesTest {
         }
         Visitor operator = signedIn("run");
         assertThat(operator.get("/ui/runs/new").statusCode()).isEqualTo(200);
-        assertThat(operator.get("/ui/keys").statusCode()).isEqualTo(403);
+        for (String path : List.of("/ui/keys", "/ui/webhooks", "/ui/webhooks/whk_1")) {
+            assertThat(operator.get(path).statusCode()).as(path).isEqualTo(403);
+        }
+        String own = operator.token("/ui");
+        for (String path : List.of("/ui/harnesses/support/delete", "/ui/webhooks", "/ui/webhooks/whk_1/ping")) {
+            assertThat(operator.post(path, Map.of("csrf", own, "url", "https://x"))
+                            .statusCode())
+                    .as(path)
+                    .isEqualTo(403);
+        }
     }
 
     @Test
@@ -256,7 +282,14 @@ class PagesTest {
     void every_page_forbids_foreign_and_inline_scripts_and_has_none() throws Exception {
         Visitor admin = signedIn("admin");
         List<String> pages = new java.util.ArrayList<>(PAGES);
-        pages.addAll(List.of("/ui/keys", "/ui/runs/new", "/ui/nothing-here", "/ui/sign-in"));
+        pages.addAll(List.of(
+                "/ui/keys",
+                "/ui/webhooks",
+                "/ui/webhooks/whk_01jzzzzzzzzzzzzzzzzzzzzzz1",
+                "/ui/training/new",
+                "/ui/runs/new",
+                "/ui/nothing-here",
+                "/ui/sign-in"));
         for (String page : pages) {
             HttpResponse<String> answer = admin.get(page);
             assertThat(answer.headers().firstValue("Content-Security-Policy"))
@@ -286,6 +319,8 @@ class PagesTest {
                 "/ui/runs/" + PlatformDouble.DONE + "/candidates/3/3",
                 "/ui/training",
                 "/ui/training/" + PlatformDouble.TRAINING,
+                "/ui/harnesses/support",
+                "/ui/webhooks",
                 "/ui/tasks/tsk_01jzzzzzzzzzzzzzzzzzzzzzzz",
                 "/ui/compare?a=" + PlatformDouble.DONE + "&b=" + PlatformDouble.DONE)) {
             assertThat(admin.get(page).body())
@@ -462,6 +497,29 @@ class PagesTest {
             assertThat(new String(body.readAllBytes(), UTF_8))
                     .contains("event: state")
                     .contains("event: finished");
+        }
+    }
+
+    @Test
+    void a_stream_opened_with_a_cookie_ends_with_the_sessions_key() throws Exception {
+        String key = gateway.key("run");
+        Visitor operator = new Visitor();
+        operator.signIn(key);
+        operator.post("/ui/runs", Map.of("csrf", operator.token("/ui/runs/new"), "task", "chain_sum"));
+        String id = gateway.platform().newest();
+        HttpResponse<InputStream> stream = operator.client.send(
+                HttpRequest.newBuilder(gateway.at("/adaptations/" + id + "/events"))
+                        .build(),
+                BodyHandlers.ofInputStream());
+        try (InputStream body = stream.body()) {
+            StringBuilder text = new StringBuilder();
+            while (text.indexOf("\n\n") < 0) {
+                text.append((char) body.read());
+            }
+            assertThat(text).contains("event: state");
+            gateway.revoke(key);
+            gateway.platform().goOn(id);
+            assertThat(new String(body.readAllBytes(), UTF_8)).doesNotContain("event: round.finished");
         }
     }
 

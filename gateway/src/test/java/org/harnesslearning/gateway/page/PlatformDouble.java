@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
@@ -43,10 +44,24 @@ final class PlatformDouble implements AutoCloseable {
     private volatile int trainingSteps = 42;
     private volatile String trainingState = "running";
     private final AtomicInteger number = new AtomicInteger(100);
+    /** What the model {@code edits} served, newest last; version, action, whether forced, why. */
+    private final List<String[]> served = new CopyOnWriteArrayList<>();
+    /** What was live under each name, newest last: version, action, note. */
+    private final Map<String, List<String[]>> live = new ConcurrentHashMap<>();
+
+    private final List<ObjectNode> webhooks = new CopyOnWriteArrayList<>();
+    private final List<ObjectNode> deliveries = new CopyOnWriteArrayList<>();
 
     PlatformDouble() {
         runs.put(DONE, finished());
         events.put(TRAINING, new ArrayList<>());
+        served.add(new String[] {hash("v1"), "promote", "false", null});
+        live.put("support", new CopyOnWriteArrayList<>());
+        live.get("support").add(new String[] {"1", "promoted", "first of all"});
+        live.get("support").add(new String[] {"2", "promoted", HOSTILE});
+        webhooks.add(webhook("whk_01jzzzzzzzzzzzzzzzzzzzzzz1", "https://ci.example.org/hooks/harness", HOSTILE));
+        deliveries.add(delivery("whd_1", "adaptation.finished", "failed", 500));
+        deliveries.add(delivery("whd_2", "adaptation.finished", "delivered", 200));
         server.answers(this::answer);
     }
 
@@ -112,7 +127,18 @@ final class PlatformDouble implements AutoCloseable {
         } else if (path.startsWith("/training-runs")) {
             training(exchange, parts, method);
         } else if (parts[0].equals("models") && method.equals("POST")) {
-            respond(exchange, 202, "{}");
+            serve(exchange, parts[2]);
+        } else if (path.startsWith("/harnesses/names")) {
+            name(exchange, parts, method);
+        } else if (parts[0].equals("webhooks")) {
+            webhook(exchange, parts, method);
+        } else if (parts[0].equals("harnesses") && parts.length == 2) {
+            respond(
+                    exchange,
+                    200,
+                    json("{\"hash\": \"%s\"}".formatted(parts[1]))
+                            .put("source", "# " + HOSTILE + "\n" + SOURCE)
+                            .toString());
         } else if (parts[0].equals("models") && parts.length == 3) {
             respond(exchange, 200, versions(parts[1]));
         } else if (path.equals("/adapt")) {
@@ -455,8 +481,176 @@ final class PlatformDouble implements AutoCloseable {
         return question.toString();
     }
 
+    /** Promotes by force what the trainer would compare first, and goes back. */
+    private void serve(HttpExchange exchange, String action) throws IOException {
+        JsonNode body = Json.mapper().readTree(server.seen().getLast().body());
+        if (action.equals("promote") && body.path("force").asBoolean(false)) {
+            served.add(new String[] {
+                body.get("version").stringValue(),
+                "promote",
+                "true",
+                body.get("reason").stringValue()
+            });
+        } else if (action.equals("rollback")) {
+            if (served.size() < 2) {
+                problem(exchange, 409, "INVALID_STATE", "The name serves its base model: nothing was served before");
+                return;
+            }
+            served.add(new String[] {served.get(served.size() - 2)[0], "rollback", "false", null});
+        }
+        respond(exchange, action.equals("promote") ? 202 : 200, "{}");
+    }
+
+    private void name(HttpExchange exchange, String[] parts, String method) throws IOException {
+        if (parts.length == 2) {
+            List<String> names = live.keySet().stream().sorted().map(this::name).toList();
+            respond(exchange, 200, "{\"data\": [" + String.join(",", names) + "], \"next_cursor\": null}");
+            return;
+        }
+        String name = parts[2];
+        List<String[]> changes = live.get(name);
+        if (parts.length == 4 && method.equals("POST")) {
+            JsonNode body = Json.mapper().readTree(server.seen().getLast().body());
+            String note = body.path("note").asString("");
+            if (parts[3].equals("rollback")) {
+                changes.add(new String[] {changes.get(changes.size() - 2)[0], "rolled_back", note});
+            } else if (body.path("adaptation").asString("").equals("adp_failed")
+                    && !body.path("force").asBoolean(false)) {
+                problem(exchange, 409, "PROMOTION_REFUSED", "The run's gate failed");
+                return;
+            } else {
+                changes = live.computeIfAbsent(name, any -> new CopyOnWriteArrayList<>());
+                changes.add(new String[] {
+                    body.path("version").asString(Integer.toString(changes.size() + 1)), "promoted", note
+                });
+            }
+            respond(exchange, 200, name(name));
+        } else if (changes == null) {
+            problem(exchange, 404, "NOT_FOUND", "No harness has the name " + name);
+        } else if (method.equals("DELETE")) {
+            live.remove(name);
+            exchange.sendResponseHeaders(204, -1);
+        } else if (parts.length == 4) {
+            ArrayNode data = Json.mapper().createArrayNode();
+            for (int i = changes.size() - 1; i >= 0; i--) {
+                ObjectNode change = json("{\"forced\": false, \"created_by\": \"key_1\"}");
+                change.put("id", i + 1)
+                        .put("action", changes.get(i)[1])
+                        .put("version", Integer.valueOf(changes.get(i)[0]));
+                change.put("before", i == 0 ? null : Integer.valueOf(changes.get(i - 1)[0]));
+                change.put("note", changes.get(i)[2]).put("created_at", now().toString());
+                data.add(change);
+            }
+            respond(exchange, 200, "{\"data\": " + data + "}");
+        } else {
+            respond(exchange, 200, name(name));
+        }
+    }
+
+    private String name(String name) {
+        List<String[]> changes = live.get(name);
+        ObjectNode answer = json("{\"created_by\": \"key_1\"}");
+        answer.put("name", name).put("created_at", now().toString());
+        ArrayNode versions = answer.putArray("versions");
+        int newest = changes.stream()
+                .mapToInt(change -> Integer.parseInt(change[0]))
+                .max()
+                .orElseThrow();
+        for (int i = newest; i >= 1; i--) {
+            ObjectNode version = json("{\"created_by\": \"key_1\"}");
+            version.put("version", i).put("harness", i == 1 ? SEED : BEST);
+            version.put("adaptation", i == 1 ? null : DONE);
+            version.put("note", HOSTILE)
+                    .put("created_at", now().minus(newest - i, ChronoUnit.DAYS).toString());
+            versions.add(version);
+            if (changes.getLast()[0].equals(Integer.toString(i))) {
+                answer.set("live", version.deepCopy());
+            }
+        }
+        return answer.toString();
+    }
+
+    private static ObjectNode webhook(String id, String url, String description) {
+        ObjectNode webhook =
+                json("{\"events\": [\"adaptation.finished\", \"evaluation.finished\"], \"disabled_at\": null}");
+        return webhook.put("id", id)
+                .put("url", url)
+                .put("description", description)
+                .put("created_at", now().minus(3, ChronoUnit.DAYS).toString());
+    }
+
+    private static ObjectNode delivery(String id, String type, String state, int status) {
+        ObjectNode delivery = json("{\"next_at\": null, \"payload\": {\"data\": {\"id\": \"adp_1\"}}}");
+        delivery.put("id", id).put("event", "evt_" + id).put("type", type).put("state", state);
+        delivery.putArray("attempts")
+                .add(json("{\"attempt\": 1, \"status\": null, \"error\": \"no answer in time\", \"ms\": 15000}")
+                        .put("at", now().toString()))
+                .add(json("{\"attempt\": 2, \"error\": null, \"ms\": 41}")
+                        .put("status", status)
+                        .put("at", now().toString()));
+        return delivery.put("created_at", now().toString()).put("ended_at", now().toString());
+    }
+
+    private void webhook(HttpExchange exchange, String[] parts, String method) throws IOException {
+        if (parts.length == 1 && method.equals("GET")) {
+            respond(exchange, 200, "{\"data\": " + webhooks + "}");
+        } else if (parts.length == 1) {
+            JsonNode body = Json.mapper().readTree(server.seen().getLast().body());
+            if (!body.get("url").stringValue().startsWith("https://")) {
+                problem(exchange, 400, "INVALID_FIELD", "url must be https", "/url");
+                return;
+            }
+            ObjectNode made = webhook(
+                    "whk_01jzzzzzzzzzzzzzzzzzzzz" + number.incrementAndGet(),
+                    body.get("url").stringValue(),
+                    body.path("description").asString(""));
+            made.set("events", body.get("events"));
+            webhooks.add(made.deepCopy());
+            respond(exchange, 201, made.put("secret", "whsec_once").toString());
+        } else if (parts.length == 2 && method.equals("DELETE")) {
+            webhooks.removeIf(one -> one.get("id").stringValue().equals(parts[1]));
+            exchange.sendResponseHeaders(204, -1);
+        } else if (parts.length == 2) {
+            respond(
+                    exchange,
+                    200,
+                    webhooks.stream()
+                            .filter(one -> one.get("id").stringValue().equals(parts[1]))
+                            .findFirst()
+                            .orElseThrow()
+                            .toString());
+        } else if (method.equals("GET")) {
+            respond(exchange, 200, "{\"data\": " + deliveries.reversed() + ", \"next_cursor\": null}");
+        } else {
+            ObjectNode sent = delivery(
+                    "whd_" + number.incrementAndGet(),
+                    parts[2].equals("ping") ? "ping" : "adaptation.finished",
+                    "delivered",
+                    204);
+            deliveries.add(sent);
+            respond(exchange, 202, sent.toString());
+        }
+    }
+
+    private void order(HttpExchange exchange) throws IOException {
+        JsonNode body = Json.mapper().readTree(server.seen().getLast().body());
+        if (body.at("/method/lora/rank").asInt(16) < 1) {
+            problem(
+                    exchange,
+                    400,
+                    "INVALID_FIELD",
+                    "Field rank must be from 1 to 1024",
+                    "/method/lora/rank",
+                    "/method/teachers/0/model");
+        } else {
+            respond(exchange, 202, trainingRun().toString());
+        }
+    }
+
     private void training(HttpExchange exchange, String[] parts, String method) throws IOException {
-        if (parts.length == 1) {
+        if (parts.length == 1 && method.equals("POST")) {
+            order(exchange);
+        } else if (parts.length == 1) {
             respond(exchange, 200, "{\"data\": [" + trainingRun() + "], \"next_cursor\": null}");
         } else if (parts.length == 2) {
             respond(exchange, 200, trainingRun().toString());
@@ -522,12 +716,24 @@ final class PlatformDouble implements AutoCloseable {
         return "{\"data\": " + data + ", \"next_after\": null}";
     }
 
-    private static String versions(String name) {
+    private String versions(String name) {
+        ArrayNode history = Json.mapper().createArrayNode();
+        for (int i = served.size() - 1; i >= 0; i--) {
+            String[] change = served.get(i);
+            history.add(json("{\"promotion\": null, \"changed_by\": \"key_1\"}")
+                    .put("change", i + 1)
+                    .put("version", change[0])
+                    .put("previous", i == 0 ? null : served.get(i - 1)[0])
+                    .put("action", change[1])
+                    .put("forced", change[2].equals("true"))
+                    .put("reason", change[3])
+                    .put("at", now().toString()));
+        }
         return """
                 {"name": "%s", "base": "qwen2.5-coder-1.5b", "serving": "%s",
                  "data": [{"id": "%s", "base": "qwen2.5-coder-1.5b", "kind": "grpo", "parent": "%s", "run": "%s", "step": 100, "bytes": 8400000, "created_at": "%s"},
                           {"id": "%s", "base": "qwen2.5-coder-1.5b", "kind": "sft", "parent": null, "run": null, "step": 60, "bytes": 8400000, "created_at": "%s"}],
-                 "history": [{"change": 1, "version": "%s", "previous": null, "action": "promote", "forced": false, "promotion": "prm_1", "reason": null, "changed_by": "key_1", "at": "%s"}],
+                 "history": %s,
                  "promotions": [{"id": "prm_1", "name": "%s", "base": "b", "candidate": "%s", "serving": null, "state": "promoted", "message": null,
                    "decision": {"verdict": "passed", "gain": {"mean": 0.12, "ci": {"level": 0.95, "low": 0.03, "high": 0.2}}, "min_gain": 0.0, "questions": 60,
                     "candidate": {"mean": 0.41, "valid_rate": 0.7, "replies": 240}, "serving": {"mean": 0.29, "valid_rate": 0.4, "replies": 240},
@@ -535,15 +741,14 @@ final class PlatformDouble implements AutoCloseable {
                     "recorded": false}, "created_at": "%s", "finished_at": "%s"}]}
                 """.formatted(
                         name,
+                        served.getLast()[0],
                         hash("v1"),
                         hash("v2"),
-                        hash("v1"),
                         TRAINING,
                         now(),
-                        hash("v1"),
+                        hash("v2"),
                         now(),
-                        hash("v1"),
-                        now(),
+                        history,
                         name,
                         hash("v1"),
                         now(),
@@ -632,14 +837,19 @@ final class PlatformDouble implements AutoCloseable {
         UpstreamDouble.answer(exchange, status, "application/json", body);
     }
 
-    private static void problem(HttpExchange exchange, int status, String code, String detail) throws IOException {
+    private static void problem(HttpExchange exchange, int status, String code, String detail, String... pointers)
+            throws IOException {
         Map<String, Object> problem = new LinkedHashMap<>();
         problem.put("type", "about:blank");
         problem.put("title", code);
         problem.put("status", status);
         problem.put("detail", detail);
         problem.put("code", code);
-        problem.put("errors", List.of());
+        problem.put(
+                "errors",
+                List.of(pointers).stream()
+                        .map(pointer -> Map.of("pointer", pointer, "code", code, "detail", detail))
+                        .toList());
         UpstreamDouble.answer(exchange, status, "application/problem+json", Json.write(problem));
     }
 
