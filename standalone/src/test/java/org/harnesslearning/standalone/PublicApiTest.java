@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -195,6 +196,7 @@ class PublicApiTest {
     private static void fuzz(int perOperation, int least, long seconds) throws Exception {
         Path settings = folder.resolve("schemathesis-" + perOperation + ".toml");
         Files.writeString(settings, settings(known()));
+        Path exchanges = folder.resolve("schemathesis-" + perOperation + ".har");
         List<String> command = new ArrayList<>(List.of(
                 SharedData.pythonTool("schemathesis").toString(),
                 "--config-file",
@@ -218,13 +220,24 @@ class PublicApiTest {
                 "30",
                 "--warnings",
                 "off",
-                "--no-color"));
+                "--no-color",
+                "--report",
+                "har",
+                "--report-har-path",
+                exchanges.toString()));
         // It keeps what failed in a folder of its own where it runs.
         Ended ended = run(folder, Map.of("COLUMNS", "160"), seconds, command);
         assertThat(ended.code()).as(ended.output()).isZero();
         Matcher generated = Pattern.compile("(\\d+) generated").matcher(ended.output());
         assertThat(generated.find()).as(ended.output()).isTrue();
         assertThat(Integer.parseInt(generated.group(1))).isGreaterThanOrEqualTo(least);
+        Map<Integer, Integer> statuses = new TreeMap<>();
+        Json.mapper()
+                .readTree(exchanges.toFile())
+                .at("/log/entries")
+                .forEach(entry -> statuses.merge(entry.at("/response/status").asInt(), 1, Integer::sum));
+        System.out.println("[fuzz] seed 1, " + generated.group() + ", answers by status " + statuses);
+        assertThat(statuses.keySet()).contains(200, 202, 400, 404, 409).allMatch(status -> status < 500);
         platform.api().get("/readyz");
     }
 

@@ -201,6 +201,14 @@ class BrowserTest {
         browser.find("input[name=name]").sendKeys("No Name");
         browser.press("Put it live");
         browser.until("#wrong-name", "small letters");
+        browser.find("input[name=adaptation]").clear();
+        browser.find("input[name=adaptation]").sendKeys("adp_failed");
+        browser.find("input[name=name]").clear();
+        browser.find("input[name=name]").sendKeys("answers");
+        browser.press("Put it live");
+        browser.until("[role=alert]", "The run's gate failed");
+        browser.find("input[name=adaptation]").clear();
+        browser.find("input[name=adaptation]").sendKeys(PlatformDouble.DONE);
         browser.find("input[name=name]").clear();
         browser.find("input[name=name]").sendKeys("answers");
         browser.press("Put it live");
