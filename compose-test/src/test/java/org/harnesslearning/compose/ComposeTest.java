@@ -3,12 +3,7 @@ package org.harnesslearning.compose;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -16,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.testing.PlatformApi;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresModel;
 import org.junit.jupiter.api.AfterAll;
@@ -45,6 +41,9 @@ class ComposeTest {
             "trainer-service",
             "postgres",
             "engine-proxy");
+
+    private static final Duration MINUTES = Duration.ofMinutes(3);
+    private static final String SOURCE = "def run(question, env):\n    return env.llm(question)\n";
 
     @TempDir
     static Path folder;
@@ -177,7 +176,7 @@ class ComposeTest {
 
         await("the run ends", "select state not in ('queued', 'running') from run where id = '%s'", run);
         killed.forEach(project::awaitHealthy);
-        JsonNode result = Json.mapper().readTree(get("/adaptations/" + run));
+        JsonNode result = api().get("/adaptations/" + run);
 
         assertThat(result.at("/state").asString()).as(result.toString()).isEqualTo("succeeded");
         assertThat(result.at("/recorded").asBoolean()).isTrue();
@@ -223,6 +222,86 @@ class ComposeTest {
 
     @Test
     @Order(4)
+    void log_lines_of_the_services_are_json_and_name_the_run_that_they_are_about() throws Exception {
+        String run = project.single("select id from run order by id limit 1");
+        int about = 0;
+        for (String service :
+                List.of("gateway", "proposer-service", "harness-executor", "solver-service", "trainer-service")) {
+            for (String container : project.containers(service)) {
+                // Before the services speak, the Java runtime may.
+                List<String> lines = project.docker("logs", container)
+                        .lines()
+                        .dropWhile(line -> !line.startsWith("{"))
+                        .toList();
+                assertThat(lines).as(service).isNotEmpty();
+                for (String line : lines) {
+                    if (line.isBlank()) {
+                        continue;
+                    }
+                    JsonNode entry = Json.mapper().readTree(line);
+                    assertThat(entry.at("/@timestamp").asString()).as(line).isNotBlank();
+                    assertThat(entry.at("/log/level").asString()).as(line).isNotBlank();
+                    assertThat(entry.at("/service/name").asString()).as(line).isEqualTo(service);
+                    assertThat(line).doesNotContain(project.secrets().toArray(String[]::new));
+                    // The scheduler's own lines name a job, which has the run's id in its name.
+                    if (entry.at("/log/logger").asString().startsWith("org.harnesslearning.")
+                            && entry.at("/message").asString().contains(run)) {
+                        assertThat(entry.at("/run_id").asString()).as(line).isEqualTo(run);
+                        about++;
+                    }
+                }
+            }
+        }
+        assertThat(about).as("lines about the run").isPositive();
+    }
+
+    /** The commands of docs/operations.md, with a loss between them. */
+    @Test
+    @Order(5)
+    void what_was_lost_after_a_dump_is_there_again_after_its_restore() throws Exception {
+        String services = "gateway proposer-service harness-executor solver-service trainer-service";
+        JsonNode made = api().post(
+                        "/harnesses/names/kept/promote",
+                        Map.of("harness", Map.of("source", SOURCE), "note", "before the dump"));
+        String run = project.single("select id from run order by id limit 1");
+        JsonNode before = api().get("/adaptations/" + run);
+        project.compose(
+                MINUTES,
+                "exec",
+                "-T",
+                "postgres",
+                "pg_dump",
+                "--format=custom",
+                "--no-owner",
+                "--username=harness",
+                "--file=/tmp/harness.dump",
+                "harness");
+
+        assertThat(api().send("DELETE", "/harnesses/names/kept", null).statusCode())
+                .isEqualTo(204);
+        assertThat(api().send("DELETE", "/adaptations/" + run, null).statusCode())
+                .isEqualTo(204);
+        project.compose(MINUTES, ("stop " + services).split(" "));
+        for (String command : List.of(
+                "dropdb --username=harness --maintenance-db=postgres --force harness",
+                "createdb --username=harness --maintenance-db=postgres harness",
+                "pg_restore --username=harness --no-owner --exit-on-error --dbname=harness /tmp/harness.dump")) {
+            project.compose(MINUTES, ("exec -T postgres " + command).split(" "));
+        }
+        project.compose(MINUTES, ("start " + services).split(" "));
+        for (String service : services.split(" ")) {
+            project.containers(service).forEach(project::awaitHealthy);
+        }
+
+        assertThat(api().get("/harnesses/names/kept").get("live")).isEqualTo(made.get("live"));
+        assertThat(api().get("/adaptations/" + run)).isEqualTo(before);
+        // What is written now continues what was restored.
+        JsonNode again = api().post("/harnesses/names/kept/promote", Map.of("harness", Map.of("source", SOURCE)));
+        assertThat(again.at("/live/version").asInt()).isEqualTo(1);
+    }
+
+    @Test
+    @Order(6)
     void a_stopped_service_ends_by_itself_and_leaves_no_sandbox() throws Exception {
         List<String> containers = new ArrayList<>();
         for (String service :
@@ -295,27 +374,13 @@ class ComposeTest {
                 Map.of("model", "recorded-1.5b"),
                 "solver",
                 Map.of("model", "smollm2-135m", "max_tokens", 96));
-        HttpResponse<String> answer =
-                send(HttpRequest.newBuilder(project.gateway().resolve("/adapt"))
-                        .header("Content-Type", "application/json")
-                        .POST(BodyPublishers.ofString(Json.write(request))));
+        HttpResponse<String> answer = api().send("POST", "/adapt", request);
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
         return Json.mapper().readTree(answer.body()).get("id").asString();
     }
 
-    private static String get(String path) throws Exception {
-        HttpResponse<String> answer = send(HttpRequest.newBuilder(URI.create(project.gateway() + path)));
-        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-        return answer.body();
-    }
-
-    private static HttpResponse<String> send(HttpRequest.Builder request) throws IOException, InterruptedException {
-        try (HttpClient client = HttpClient.newHttpClient()) {
-            return client.send(
-                    request.header("Authorization", "Bearer " + project.secret("admin-key"))
-                            .build(),
-                    BodyHandlers.ofString());
-        }
+    private static PlatformApi api() {
+        return new PlatformApi(project.gateway().toString(), project.secret("admin-key"));
     }
 
     private static void await(String what, String sql, String run) throws Exception {
@@ -333,7 +398,7 @@ class ComposeTest {
             }
             if (System.nanoTime() > end) {
                 throw new AssertionError("not reached in time: " + what + " (" + now + ")\n"
-                        + get("/adaptations/" + run) + "\n" + project.logs());
+                        + api().get("/adaptations/" + run) + "\n" + project.logs());
             }
             if (sql.contains("model_call") || sql.contains("proposer_call")) {
                 String state = stateOf(run);
