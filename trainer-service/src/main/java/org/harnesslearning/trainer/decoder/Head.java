@@ -6,6 +6,7 @@ import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ final class Head implements AutoCloseable {
     private final ScalarType type;
     private final ScalarType wideType;
     private final Device device;
+    private final @Nullable GpuKernels kernels;
     private final int rowsAtOnce;
 
     /**
@@ -40,12 +42,13 @@ final class Head implements AutoCloseable {
     record Scores(
             Tensor logprobs, Tensor entropies, @Nullable Tensor direction) {}
 
-    Head(Tensor weight, ScalarType type, ScalarType wideType, Device device) {
+    Head(Tensor weight, ScalarType type, ScalarType wideType, Device device, @Nullable GpuKernels kernels) {
         this.weight = weight;
         this.transposed = Torch.keep(weight.t());
         this.type = type;
         this.wideType = wideType;
         this.device = device;
+        this.kernels = kernels;
         long piece = device.is_cuda() ? PIECE_BYTES_ON_GPU : PIECE_BYTES_ON_PROCESSOR;
         this.rowsAtOnce = Math.clamp(piece / (weight.size(0) * 4), 16, 1 << 20);
     }
@@ -67,8 +70,23 @@ final class Head implements AutoCloseable {
         for (long at = 0; at < rows; at += rowsAtOnce) {
             try (PointerScope scope = new PointerScope()) {
                 long count = Math.min(rowsAtOnce, rows - at);
+                Tensor piece = hidden.narrow(0, at, count);
+                Tensor logits = piece.mm(transposed);
+                if (kernels != null
+                        && kernels.scores(
+                                logits,
+                                targets.narrow(0, at, count),
+                                temperature,
+                                logprobs.narrow(0, at, count),
+                                entropies.narrow(0, at, count),
+                                gradient)) {
+                    if (direction != null) {
+                        torch.mm_out(direction.narrow(0, at, count), logits, weight);
+                    }
+                    continue;
+                }
                 Tensor chosen = targets.narrow(0, at, count).unsqueeze(1);
-                Tensor all = logSoftmax(hidden.narrow(0, at, count), temperature);
+                Tensor all = logSoftmax(logits, temperature);
                 logprobs.narrow(0, at, count).copy_(all.gather(1, chosen).squeeze(1));
                 Tensor probabilities = all.exp();
                 entropies
@@ -76,11 +94,12 @@ final class Head implements AutoCloseable {
                         .copy_(all.mul_(probabilities).sum(1).neg_());
                 if (direction != null) {
                     probabilities.neg_().scatter_add_(1, chosen, ones(wide, count));
-                    direction
-                            .narrow(0, at, count)
-                            .copy_(probabilities.to(type).mm(weight).mul_(new Scalar(1 / temperature)));
+                    torch.mm_out(direction.narrow(0, at, count), probabilities.to(type), weight);
                 }
             }
+        }
+        if (direction != null && temperature != 1) {
+            direction.mul_(new Scalar(1 / temperature));
         }
         return new Scores(logprobs, entropies, direction);
     }
@@ -92,7 +111,7 @@ final class Head implements AutoCloseable {
         for (long at = 0; at < rows; at += rowsAtOnce) {
             try (PointerScope scope = new PointerScope()) {
                 long count = Math.min(rowsAtOnce, rows - at);
-                Tensor all = logSoftmax(hidden.narrow(0, at, count), temperature);
+                Tensor all = logSoftmax(hidden.narrow(0, at, count).mm(transposed), temperature);
                 Tensor probabilities = all.exp();
                 Tensor entropy = all.mul(probabilities).sum(1).neg_().unsqueeze(1);
                 Tensor slopes = all.add_(entropy)
@@ -104,12 +123,9 @@ final class Head implements AutoCloseable {
         }
     }
 
-    private Tensor logSoftmax(Tensor hidden, double temperature) {
-        Tensor logits = hidden.mm(transposed);
-        if (temperature != 1) {
-            logits = logits.to(wideType).mul_(new Scalar(1 / temperature));
-        }
-        return logits.log_softmax(1, new ScalarTypeOptional(wideType));
+    private Tensor logSoftmax(Tensor logits, double temperature) {
+        Tensor scaled = temperature == 1 ? logits : logits.to(wideType).mul_(new Scalar(1 / temperature));
+        return scaled.log_softmax(1, new ScalarTypeOptional(wideType));
     }
 
     private static Tensor ones(TensorOptions options, long rows) {

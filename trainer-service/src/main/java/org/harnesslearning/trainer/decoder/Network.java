@@ -38,6 +38,7 @@ final class Network implements AutoCloseable {
     private final Device device;
     private final ScalarType type;
     private final boolean checkpointing;
+    private final @Nullable GpuKernels kernels;
     private final DoubleOptional epsilon;
     private final Scalar one;
     private final Scalar minusOne;
@@ -182,13 +183,20 @@ final class Network implements AutoCloseable {
         }
     }
 
-    Network(BaseWeights base, Adapter adapter, Device device, ScalarType type, boolean checkpointing) {
+    Network(
+            BaseWeights base,
+            Adapter adapter,
+            Device device,
+            ScalarType type,
+            boolean checkpointing,
+            @Nullable GpuKernels kernels) {
         this.base = base;
         this.adapter = adapter;
         this.config = base.config();
         this.device = device;
         this.type = type;
         this.checkpointing = checkpointing;
+        this.kernels = kernels;
         this.epsilon = keeper.keep(new DoubleOptional(config.normEpsilon()));
         this.one = keeper.keep(new Scalar(1.0));
         this.minusOne = keeper.keep(new Scalar(-1.0));
@@ -267,15 +275,14 @@ final class Network implements AutoCloseable {
                         List.of(mixed.narrow(1, 0, heads), mixed.narrow(1, heads, keyHeads)),
                         record,
                         both -> List.of(normed(both.get(0), queryNorm), normed(both.get(1), keyNorm)));
-                rotate(rotated.narrow(1, 0, heads), headNorms.outputs().get(0).detach(), in, one, minusOne);
+                rotate(rotated.narrow(1, 0, heads), headNorms.outputs().get(0).detach(), in, 1);
                 rotate(
                         rotated.narrow(1, heads, keyHeads),
                         headNorms.outputs().get(1).detach(),
                         in,
-                        one,
-                        minusOne);
+                        1);
             } else {
-                rotate(rotated, mixed, in, one, minusOne);
+                rotate(rotated, mixed, in, 1);
             }
 
             Segment attention = attention(rotated, qkv, in, record);
@@ -287,8 +294,7 @@ final class Network implements AutoCloseable {
             Tensor gateUp = Torch.empty(options(), tokens, 2L * config.feedForward());
             Product feedForwardIn =
                     multiply(layer, Projection.FEED_FORWARD_IN, feedForwardNorm.output(), null, gateUp, in);
-            Tensor activated = torch.silu(gateUp.narrow(1, 0, config.feedForward()));
-            activated.mul_(gateUp.narrow(1, config.feedForward(), config.feedForward()));
+            Tensor activated = gated(gateUp);
             Tensor output = Torch.empty(options(), whole ? tokens : 0, config.hidden());
             Product feedForwardOut = whole
                     ? multiply(layer, Projection.FEED_FORWARD_OUT, activated, y, output, in)
@@ -332,18 +338,11 @@ final class Network implements AutoCloseable {
             int heads = config.heads();
             int keyHeads = config.keyValueHeads();
             int size = config.headSize();
-            int wide = config.feedForward();
             long tokens = in.tokens();
 
-            Tensor activatedGradient =
-                    multiplyBack(layer, Projection.FEED_FORWARD_OUT, block.feedForwardOut(), gradient, in);
-            Tensor gate = block.gateUp().narrow(1, 0, wide);
-            Tensor gateUpGradient = Torch.empty(options(), tokens, 2L * wide);
-            torch.mul_out(gateUpGradient.narrow(1, wide, wide), activatedGradient, torch.silu(gate));
-            torch.silu_backward_out(
-                    gateUpGradient.narrow(1, 0, wide),
-                    activatedGradient.mul_(block.gateUp().narrow(1, wide, wide)),
-                    gate);
+            Tensor gateUpGradient = gatedBack(
+                    multiplyBack(layer, Projection.FEED_FORWARD_OUT, block.feedForwardOut(), gradient, in),
+                    block.gateUp());
             Tensor yGradient = block.feedForwardNorm()
                     .backward(
                             multiplyBack(layer, Projection.FEED_FORWARD_IN, block.feedForwardIn(), gateUpGradient, in))
@@ -369,8 +368,38 @@ final class Network implements AutoCloseable {
         }
     }
 
-    /** Rotary embedding, half-split; with the signs exchanged, its gradient. */
-    private void rotate(Tensor target, Tensor source, Inputs in, Scalar forSecond, Scalar forFirst) {
+    /** silu(gate) ⊙ up of (T, 2 n): (T, n). */
+    private Tensor gated(Tensor gateUp) {
+        int wide = config.feedForward();
+        if (kernels != null) {
+            Tensor out = Torch.empty(options(), gateUp.size(0), wide);
+            if (kernels.gated(gateUp, out)) {
+                return out;
+            }
+        }
+        return torch.silu(gateUp.narrow(1, 0, wide)).mul_(gateUp.narrow(1, wide, wide));
+    }
+
+    /** The gradient of {@code gateUp} from that of the product, which is overwritten. */
+    private Tensor gatedBack(Tensor gradient, Tensor gateUp) {
+        int wide = config.feedForward();
+        Tensor result = Torch.empty(options(), gateUp.size(0), 2L * wide);
+        if (kernels != null && kernels.gatedBack(gradient, gateUp, result)) {
+            return result;
+        }
+        Tensor gate = gateUp.narrow(1, 0, wide);
+        torch.mul_out(result.narrow(1, wide, wide), gradient, torch.silu(gate));
+        torch.silu_backward_out(result.narrow(1, 0, wide), gradient.mul_(gateUp.narrow(1, wide, wide)), gate);
+        return result;
+    }
+
+    /** Rotary embedding, half-split; with sign −1 its gradient. */
+    private void rotate(Tensor target, Tensor source, Inputs in, int sign) {
+        if (kernels != null && kernels.rotate(target, source, in.cos(), in.sin(), sign)) {
+            return;
+        }
+        Scalar forSecond = sign > 0 ? one : minusOne;
+        Scalar forFirst = sign > 0 ? minusOne : one;
         long half = config.headSize() / 2;
         Tensor first = source.narrow(2, 0, half);
         Tensor second = source.narrow(2, half, half);
@@ -437,8 +466,8 @@ final class Network implements AutoCloseable {
             Tensor target = unrotated.narrow(0, run.first(), tokens);
             Tensor queries = gradients.get(3 * i).transpose(1, 2).reshape(tokens, heads, size);
             Tensor keys = gradients.get(3 * i + 1).transpose(1, 2).reshape(tokens, keyHeads, size);
-            rotate(target.narrow(1, 0, heads), queries, ofRun, minusOne, one);
-            rotate(target.narrow(1, heads, keyHeads), keys, ofRun, minusOne, one);
+            rotate(target.narrow(1, 0, heads), queries, ofRun, -1);
+            rotate(target.narrow(1, heads, keyHeads), keys, ofRun, -1);
             values.narrow(0, run.first(), tokens)
                     .view(run.count(), run.length(), keyHeads, size)
                     .copy_(gradients.get(3 * i + 2).transpose(1, 2));

@@ -13,6 +13,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.harnesslearning.llm.checkpoint.Checkpoint;
 import org.harnesslearning.llm.checkpoint.DecoderConfig;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decoder with a trainable low-rank adapter on a frozen base, of the families and file formats that llm-runtime serves.
@@ -27,6 +28,7 @@ public final class TrainableDecoder implements AutoCloseable {
     private final Adapter adapter;
     private final Network network;
     private final Head head;
+    private final @Nullable GpuKernels kernels;
     private final PeftFiles files;
     private final CompletableFuture<String> baseHash;
 
@@ -62,8 +64,9 @@ public final class TrainableDecoder implements AutoCloseable {
                 NoGradGuard guard = new NoGradGuard()) {
             base = new BaseWeights(checkpoint, type, device);
             adapter = new Adapter(base.config(), lora, type, wideType, device, seed);
-            network = new Network(base, adapter, device, type, settings.gradientCheckpointing());
-            head = new Head(base.head(), type, wideType, device);
+            kernels = GpuKernels.of(settings.device(), type);
+            network = new Network(base, adapter, device, type, settings.gradientCheckpointing(), kernels);
+            head = new Head(base.head(), type, wideType, device, kernels);
             baseHash = CompletableFuture.supplyAsync(checkpoint::weightsHash);
             files = new PeftFiles(path, checkpoint.name(), base.config(), adapter);
         }
@@ -182,6 +185,9 @@ public final class TrainableDecoder implements AutoCloseable {
         network.close();
         adapter.close();
         base.close();
+        if (kernels != null) {
+            kernels.close();
+        }
         device.close();
     }
 
