@@ -13,7 +13,7 @@ python="${PYTHON:-python3}"
 work="${HARNESS_GPU_WORK:-target/gpu}"
 mkdir -p "$work"
 
-batch=8 length=1024 rank=16 steps=10 warmup=3 checkpointing=false
+batch=8 length=1024 rank=16 steps=10 warmup=20 checkpointing=false
 case "$what" in
   4b) shape=4b device=cuda profile=-Pgpu ;;
   rehearse) shape=tiny device=cpu profile=-P!gpu batch=2 length=64 rank=4 steps=3 warmup=1 ;;

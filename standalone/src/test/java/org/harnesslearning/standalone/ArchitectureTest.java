@@ -63,15 +63,15 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAPackage(ROOT + "llm..")
                 .check(CLASSES);
-        // The trainer reads the same checkpoints and adapters, and the same chat templates and tokens; it does not
-        // serve.
+        // The trainer reads the same checkpoints and adapters, and the same chat templates and tokens, and launches
+        // kernels of its own; it does not serve.
         noClasses()
                 .that()
                 .resideInAPackage(ROOT + "trainer..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(packages(
-                        "llm.engine", "llm.graph", "llm.product", "llm.ggml", "llm.vnni", "llm.sampling", "llm.cuda"))
+                .resideInAnyPackage(
+                        packages("llm.engine", "llm.graph", "llm.product", "llm.ggml", "llm.vnni", "llm.sampling"))
                 .check(CLASSES);
     }
 

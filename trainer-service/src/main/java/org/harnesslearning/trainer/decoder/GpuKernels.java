@@ -54,9 +54,7 @@ final class GpuKernels implements AutoCloseable {
             String option = "-DTYPE=" + (type == ScalarType.Float ? 0 : 2);
             return new GpuKernels(opened, CudaModule.compile(opened, text, List.of(option)));
         } catch (CudaException e) {
-            LOG.warn(
-                    "training goes on with PyTorch's operators alone, at about four fifths of the speed: {}",
-                    e.getMessage());
+            LOG.warn("training goes on with PyTorch's operators alone, a sixth slower: {}", e.getMessage());
             if (opened != null) {
                 opened.close();
             }

@@ -3,7 +3,9 @@ package org.harnesslearning.trainer.decoder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.DoubleOptional;
@@ -31,7 +33,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Network implements AutoCloseable {
 
+    private static final int PLANNED_AFTER = 16;
+    private static final int MOST_SHAPES = 10_000;
+
     private final Keeper keeper = new Keeper();
+    private final Map<List<Long>, Integer> shapes = new HashMap<>();
     private final BaseWeights base;
     private final Adapter adapter;
     private final DecoderConfig config;
@@ -49,6 +55,7 @@ final class Network implements AutoCloseable {
     /**
      * What all blocks need to know of a micro-batch.
      *
+     * @param planned for each of the packing's runs, whether its attention may be cuDNN's
      * @param cos (T, 1, head / 2)
      * @param sin likewise
      * @param adapted whether the adapter takes part
@@ -56,6 +63,7 @@ final class Network implements AutoCloseable {
      */
     private record Inputs(
             Packing packing,
+            List<Boolean> planned,
             Tensor cos,
             Tensor sin,
             boolean adapted,
@@ -223,6 +231,7 @@ final class Network implements AutoCloseable {
         Tensor positions = Torch.upload(packing.positions(), device);
         Inputs inputs = new Inputs(
                 packing,
+                packing.runs().stream().map(this::worthPlanning).toList(),
                 cosines.index_select(0, positions),
                 sines.index_select(0, positions),
                 adapted,
@@ -234,6 +243,17 @@ final class Network implements AutoCloseable {
             pass.close();
             throw e;
         }
+    }
+
+    /**
+     * Whether attention of this shape has been asked for often enough: cuDNN's is the fastest, but it spends a tenth of a
+     * second on planning each new shape, and most lengths come only a few times.
+     */
+    private boolean worthPlanning(Packing.Run run) {
+        if (shapes.size() > MOST_SHAPES) {
+            shapes.clear();
+        }
+        return shapes.merge(List.of(run.count(), run.length()), 1, Integer::sum) > PLANNED_AFTER;
     }
 
     /** RMS norm over the last dimension. */
@@ -432,6 +452,9 @@ final class Network implements AutoCloseable {
             List<Tensor> outputs = new ArrayList<>();
             for (int i = 0; i < inputs.size(); i += 3) {
                 Tensor query = inputs.get(i);
+                if (device.is_cuda()) {
+                    torch.globalContext().setSDPUseCuDNN(in.planned().get(i / 3));
+                }
                 outputs.add(torch.scaled_dot_product_attention(
                                 query, inputs.get(i + 1), inputs.get(i + 2), null, 0, true, null, heads != keyHeads)
                         .transpose(1, 2)
@@ -462,7 +485,7 @@ final class Network implements AutoCloseable {
             long tokens = run.count() * run.length();
             Tensor cos = in.cos().narrow(0, run.first(), tokens);
             Tensor sin = in.sin().narrow(0, run.first(), tokens);
-            Inputs ofRun = new Inputs(in.packing(), cos, sin, in.adapted(), in.dropoutSeed());
+            Inputs ofRun = new Inputs(in.packing(), in.planned(), cos, sin, in.adapted(), in.dropoutSeed());
             Tensor target = unrotated.narrow(0, run.first(), tokens);
             Tensor queries = gradients.get(3 * i).transpose(1, 2).reshape(tokens, heads, size);
             Tensor keys = gradients.get(3 * i + 1).transpose(1, 2).reshape(tokens, keyHeads, size);
