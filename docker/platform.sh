@@ -26,6 +26,10 @@ find_compose() {
     return 1
   fi
   COMPOSE+=(--file "$ROOT/docker-compose.yml")
+  # What an operator adds: a route to a tool, say.
+  if [ -f "$HARNESS_DATA/config/docker-compose.yml" ]; then
+    COMPOSE+=(--file "$HARNESS_DATA/config/docker-compose.yml")
+  fi
   if [ -f "$HARNESS_DATA/compose.env" ]; then
     COMPOSE+=(--env-file "$HARNESS_DATA/compose.env")
   fi
@@ -93,7 +97,7 @@ write_compose_env() {
     printf 'HARNESS_SOLVER_CPUS=%s\nHARNESS_TRAINER_CPUS=%s\n' "$cpus" "$cpus"
     for image in "${SANDBOX_IMAGES[@]}" "${SERVICE_IMAGES[@]}"; do printf '%s\n' "$image"; done
     # What the user has set wins.
-    env | grep -E '^HARNESS_((POSTGRES|EXECUTOR|SOLVER|PROPOSER|TRAINER|GATEWAY|ENGINE_PROXY)_(MEMORY|CPUS)|SANDBOX_RUNTIME|PROMETHEUS_(PORT|RETENTION)|GRAFANA_PORT|SOLVER|TRAINER|IMAGE_[A-Z_]+)=' || true
+    env | grep -E '^HARNESS_((POSTGRES|EXECUTOR|SOLVER|PROPOSER|TRAINER|GATEWAY|ENGINE_PROXY)_(MEMORY|CPUS)|SANDBOX_(RUNTIME|IMAGES)|PROMETHEUS_(PORT|RETENTION)|GRAFANA_PORT|SOLVER|TRAINER|IMAGE_[A-Z_]+)=' || true
   } >"$HARNESS_DATA/compose.env.part"
   mv "$HARNESS_DATA/compose.env.part" "$HARNESS_DATA/compose.env"
   # An environment variable would win over the file that names it.

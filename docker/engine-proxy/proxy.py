@@ -299,7 +299,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             name = unquote(match["name"])
             if name not in settings.images:
                 raise Refused("No such image: " + name, 404)
-            return self.forward("GET", f"/images/{quote(name, safe=':/')}/json")
+            return self.forward("GET", f"/images/{quote(name, safe=':/@')}/json")
         match = re.fullmatch(f"/containers/{ID}(?P<rest>/attach|/start|/kill|/json|)", path)
         if match is None:
             raise Refused("this call is not allowed")

@@ -3,7 +3,7 @@
 import re
 
 import child
-from child import FILE, Env, compile_harness, described, load
+from child import FILE, Env, ToolError, compile_harness, described, load
 
 LEVEL = (3, 11)
 
@@ -72,11 +72,13 @@ class DryRunOver(BaseException):
     """The dry call has made as many model calls as a question may: it ends there and passes."""
 
 
-SIGNATURE_ERROR = re.compile(r"(Env\.(llm|python|search|log)|run)\(\) (got|missing|takes) ")
+SIGNATURE_ERROR = re.compile(r"(Env\.(llm|tool|python|search|log)|run)\(\) (got|missing|takes) ")
 
 
-def smoke(channel, question, canned, code, source):
-    """Imports the module and calls run once with canned replies; tells the fault, if it is the program's."""
+def smoke(channel, question, canned, tools, code, source):
+    """Imports the module and calls run once with canned replies; tells the fault, if it is the program's. A tool that gives
+    JSON gives an empty object here: its real results are not known, and what the program makes of this one is no fault."""
+    child.add_packages()
     try:
         module = load(code, source)
     except BaseException as e:  # noqa: B902: whatever a module raises on import
@@ -87,6 +89,13 @@ def smoke(channel, question, canned, code, source):
         calls[0] += 1
         if calls[0] > canned["calls"]:
             raise DryRunOver
+        if frame["type"] == "tool":
+            if frame["name"] not in tools:
+                known = ", ".join(sorted(tools)) or "none"
+                message = f"env.tool: there is no tool {frame['name']!r}; known: {known}"
+                return {"type": "raise", "message": message, "kind": "unknown", "status": None}
+            json = tools[frame["name"]] == "json"
+            return {"type": "reply", "text": "{}" if json else canned["reply"], "json": json}
         return {"type": "reply", "text": canned["reply"]}
 
     try:
@@ -102,6 +111,8 @@ def is_program_fault(e, reply):
     of None and the like can come from the canned reply's text, and pass."""
     if isinstance(e, (NameError, ImportError)):
         return True
+    if isinstance(e, ToolError):
+        return e.kind == "unknown"
     if isinstance(e, AttributeError):
         return isinstance(e.obj, (Env, child.Result, child.Passage)) or (type(e.obj) is str and e.obj == reply)
     return isinstance(e, TypeError) and SIGNATURE_ERROR.match(str(e)) is not None

@@ -35,6 +35,16 @@ class LlmError(Exception):
     """env.llm could not take this request, such as a prompt longer than the model's context."""
 
 
+class ToolError(Exception):
+    """A call of env.tool gave no result, for a reason that lies in the call: kind says which (arguments, unknown, http,
+    too_large), status is that of an HTTP answer or None. A tool that is down is no ToolError: the question is asked again."""
+
+    def __init__(self, message, kind, status=None):
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+
+
 class SearchUnavailable(Exception):
     """The task has no retriever."""
 
@@ -77,6 +87,47 @@ def checked_request(frame):
         if not 1 <= len(stop) <= 16:
             raise ValueError("stop")
     return {"messages": messages, "max_tokens": max_tokens, "temperature": temperature, "stop": stop}
+
+
+MOST_DEPTH = 64
+TOOL_CHARS = 1 << 18
+
+
+def plain_value(value, depth=0):
+    """A JSON value of plain types with numbers that every reader takes; raises TypeError or ValueError."""
+    if value is None or value is True or value is False:
+        return value
+    if isinstance(value, str):
+        return plain(value)
+    if type(value) is int:
+        if not -(1 << 63) <= value < 1 << 63:
+            raise ValueError("a whole number of more than 64 bits")
+        return value
+    if type(value) is float:
+        if value - value != 0:
+            raise ValueError("not a finite number")
+        return value
+    if depth >= MOST_DEPTH:
+        raise ValueError("nested too deeply")
+    if isinstance(value, (list, tuple)):
+        return [plain_value(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError("a name that is not text")
+        return {plain(key): plain_value(item, depth + 1) for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def checked_tool(frame):
+    """The request of an env.tool message with plain values; raises TypeError or ValueError."""
+    import json
+
+    name, args = plain(frame["name"]), plain_value(frame["args"])
+    if not 1 <= len(name) <= 64 or type(args) is not dict:
+        raise ValueError("tool")
+    if len(json.dumps(args)) > TOOL_CHARS:
+        raise ValueError(f"arguments of more than {TOOL_CHARS} characters")
+    return {"name": name, "args": args}
 
 
 def checked_line(line):
@@ -152,7 +203,7 @@ def names_of(code):
 def preload(code):
     """Imports what the program will import. Only the standard library is executed."""
     names = names_of(code)
-    if not names.isdisjoint(("llm", "log", "python")):
+    if not names.isdisjoint(("llm", "log", "python", "tool")):
         names.add("json")  # messages of env
     if "python" in names:
         names |= {"subprocess", "resource", "select", "time"}
@@ -215,6 +266,8 @@ class Env:
 
     __slots__ = ("_call", "_tell")
 
+    ToolError = ToolError
+
     def __init__(self, call, tell):
         self._call = call
         self._tell = tell
@@ -241,6 +294,23 @@ class Env:
             raise LlmError(reply["message"])
         return reply["text"]
 
+    def tool(self, name, args=None):
+        """The result of a tool of this task, called with named arguments; raises env.ToolError."""
+        if not isinstance(name, str):
+            raise TypeError("env.tool takes the tool's name as text")
+        try:
+            request = checked_tool({"name": name, "args": {} if args is None else args})
+        except (TypeError, ValueError, RecursionError) as e:
+            raise ToolError(f"env.tool takes a name and a dict of JSON values: {e}", "arguments") from None
+        reply = self._call({"type": "tool", **request})
+        if reply["type"] == "raise":
+            raise ToolError(reply["message"], reply["kind"], reply["status"])
+        if not reply["json"]:
+            return reply["text"]
+        import json
+
+        return json.loads(reply["text"])
+
     def python(self, code, timeout_s=10):
         """Runs Python code in a process of its own: Result(stdout, stderr, error)."""
         if not isinstance(code, str):
@@ -259,6 +329,19 @@ class Env:
 
 
 PYTHON_OUTPUT_BYTES = 64 << 10
+
+# Packages that an image of the operator's adds: see derive.sh. The runner itself never imports from there.
+PACKAGES = "/opt/packages"
+WITH_PACKAGES = f"""import sys
+sys.path.append({PACKAGES!r})
+exec(compile(sys.stdin.buffer.read(), "<stdin>", "exec"), {{"__name__": "__main__", "__builtins__": __builtins__}})
+"""
+
+
+def add_packages():
+    """Lets this process import what the image adds; the standard library comes first."""
+    if os.path.isdir(PACKAGES) and PACKAGES not in sys.path:
+        sys.path.append(PACKAGES)
 
 
 def run_python(code, timeout_s):
@@ -279,7 +362,7 @@ def run_python(code, timeout_s):
         os.write(source, code.encode("utf-8", "replace"))
         os.lseek(source, 0, os.SEEK_SET)
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-"],
+            [sys.executable, "-I", "-S", "-B", *(["-c", WITH_PACKAGES] if os.path.isdir(PACKAGES) else ["-"])],
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -425,6 +508,7 @@ class Program:
             source = file.read().decode()
         code, _ = compile_harness(source)
         preload(code)
+        add_packages()
         rehearse()
         self.channel, self.code, self.source = Channel(), code, source
 

@@ -19,7 +19,7 @@ that channel:
 What a child says is a claim about itself and is passed on as such: its answer is scored outside.
 
 Frames to the runner        ping | check | probe | program | question | reply | raise | abort
-Frames from the runner      ready | pong | probed | checked | compiled | llm | final
+Frames from the runner      ready | pong | probed | checked | compiled | llm | tool | final
 """
 
 import _socket
@@ -43,11 +43,12 @@ MEMORY_EVENTS = (
     "/sys/fs/cgroup/memory.events",  # cgroup v2
     "/sys/fs/cgroup/memory/memory.oom_control",  # cgroup v1
 )
+PROTOCOL = 2  # of these frames; images that were derived from an older one are refused
 END_S = 5.0  # most time for the end of all processes after a kill
 PREPARATION_S = 30.0  # most time until a child can be had
 
 # What a child may say: one that answers a question, one that checks a harness, one that looks at its sandbox.
-ANSWERING = frozenset(("llm", "log", "python", "error"))
+ANSWERING = frozenset(("llm", "tool", "log", "python", "error"))
 CHECKING = frozenset(("verdict",))
 PROBING = frozenset(("facts",))
 SMOKE_CODES = (None, "IMPORT_ERROR", "SMOKE_ERROR")
@@ -314,7 +315,7 @@ class Question:
         self.log_chars = 0
         self.python_runs = []
 
-    def run(self, wall_clock_s, on_llm, text=None, nonce=None):
+    def run(self, wall_clock_s, on_call, text=None, nonce=None):
         """Asks the child and serves it until the question ends; returns the verdict as a dict."""
         self.left = wall_clock_s
         self.started = time.monotonic()
@@ -342,7 +343,7 @@ class Question:
                 if fd == channel:
                     if events & select.POLLOUT:
                         self.flush()
-                    if events & ~select.POLLOUT and not self.listen(on_llm):
+                    if events & ~select.POLLOUT and not self.listen(on_call):
                         connected = False
                         poll.unregister(fd)
                 elif fd == STDIN:
@@ -350,7 +351,7 @@ class Question:
                 elif fd == link:
                     if not self.ended():
                         poll.unregister(fd)
-                        while self.verdict is None and self.listen(on_llm):
+                        while self.verdict is None and self.listen(on_call):
                             pass
                         self.end("violation")
                 else:
@@ -360,7 +361,7 @@ class Question:
                     if self.out.total + self.err.total > self.limits["output_bytes"]:
                         self.end("output_limit")
             if self.status is not None and self.verdict is None:
-                while self.listen(on_llm) and self.verdict is None:
+                while self.listen(on_call) and self.verdict is None:
                     pass
                 if self.verdict is None:
                     self.end("crashed", error=child.ended(self.status))
@@ -420,7 +421,7 @@ class Question:
             self.pending -= 1
             if not self.pending:
                 self.started = time.monotonic()
-            reply = {key: frame[key] for key in ("type", "text", "message") if key in frame}
+            reply = {key: frame[key] for key in ("type", "text", "json", "message", "kind", "status") if key in frame}
             self.tell(json.dumps(reply).encode())
 
     def tell(self, body):
@@ -437,7 +438,7 @@ class Question:
         except OSError:
             self.outgoing.clear()  # the child is gone; its end is noticed elsewhere
 
-    def listen(self, on_llm):
+    def listen(self, on_call):
         """Takes what the child sent; False when nothing more is there for now or ever."""
         try:
             data = self.channel.recv(1 << 16)
@@ -463,7 +464,7 @@ class Question:
                 if body[:1] == b"A" and self.kinds is ANSWERING:
                     self.answer(body[1:])
                 else:
-                    self.message(json.loads(body), on_llm)
+                    self.message(json.loads(body), on_call)
             except (KeyError, TypeError, ValueError, RecursionError, AttributeError):
                 self.end("violation")
         return True
@@ -475,18 +476,18 @@ class Question:
         else:
             self.end("completed", answer=answer)
 
-    def message(self, frame, on_llm):
+    def message(self, frame, on_call):
         """One message of the child; a malformed one raises."""
         kind = frame["type"]
         if kind not in self.kinds:
             raise ValueError(kind)
-        if kind == "llm":
-            request = child.checked_request(frame)
+        if kind == "llm" or kind == "tool":
+            request = child.checked_request(frame) if kind == "llm" else child.checked_tool(frame)
             if self.pending == 0:
                 self.left -= time.monotonic() - self.started
             self.pending += 1
             self.calls += 1
-            on_llm(self.calls, request)
+            on_call(kind, self.calls, request)
         elif kind == "log":
             text = child.plain(frame["text"])
             if len(self.log) < self.limits["log_entries"] and self.log_chars < self.limits["capture_bytes"]:
@@ -564,7 +565,7 @@ class Box:
             limits,
             CHECKING,
             frame["smoke_timeout_s"],
-            lambda: checks.smoke(channel, frame["question"], frame["canned"], code, source),
+            lambda: checks.smoke(channel, frame["question"], frame["canned"], frame["tools"], code, source),
         )
         if verdict["outcome"] == "completed":
             if verdict["code"] in SMOKE_CODES:
@@ -603,14 +604,14 @@ class Box:
             question = Question(self, process, limits)
             final = question.run(
                 frame["wall_clock_s"],
-                lambda call, request: send({"type": "llm", "nonce": nonce, "call": call, **request}),
+                lambda kind, call, request: send({"type": kind, "nonce": nonce, "call": call, **request}),
                 frame["question"],
                 nonce,
             )
             send({"type": "final", "nonce": nonce, **final})
 
 
-def no_calls(call, request):
+def no_calls(kind, call, request):
     raise ValueError("a check makes no calls")
 
 
@@ -619,7 +620,7 @@ def main(prctl, pid, link):
     box = Box(prctl)
     process = Template(pid, link)
     gc.disable()  # this process makes no cycles
-    send({"type": "ready", "python": sys.version.split()[0]})
+    send({"type": "ready", "python": sys.version.split()[0], "protocol": PROTOCOL})
     frame = box.input.receive()
     while frame["type"] in ("ping", "probe"):
         if frame["type"] == "ping":

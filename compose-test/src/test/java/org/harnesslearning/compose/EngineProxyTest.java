@@ -42,12 +42,17 @@ class EngineProxyTest {
     static Path folder;
 
     private static String image;
+
+    /** An image that the operator named, by its id. */
+    private static String own;
+
     private static String proxy;
     private static String foreign;
 
     @BeforeAll
     static void start() throws Exception {
         image = script("harness-executor/sandbox-image/build.sh");
+        own = docker("image", "inspect", "--format={{.Id}}", image);
         String proxyImage = script("docker/images.sh", "engine-proxy");
         proxyImage = proxyImage.substring(proxyImage.indexOf('=') + 1);
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -62,7 +67,8 @@ class EngineProxyTest {
                 "--cap-drop=ALL",
                 "--security-opt=no-new-privileges:true",
                 "--user=" + user + ":" + group,
-                "--env=ENGINE_IMAGES=" + image,
+                // As docker-compose.yml writes it: the platform's, none, and the operator's own.
+                "--env=ENGINE_IMAGES=" + image + ",," + own,
                 "--env=ENGINE_OWNER=" + OWNER,
                 "--env=ENGINE_MAX_CONTAINERS=3",
                 "--volume=/var/run/docker.sock:/var/run/docker.sock",
@@ -108,6 +114,18 @@ class EngineProxyTest {
                         .status())
                 .isEqualTo(204);
         assertThat(send("GET", "/containers/" + id + "/json", "").status()).isEqualTo(404);
+    }
+
+    @Test
+    void an_image_that_the_operator_named_passes_and_no_other() throws Exception {
+        assertThat(send("GET", "/images/" + own + "/json", "").status()).isEqualTo(200);
+        ObjectNode body = sandbox();
+        Answer created = create(body.put("Image", own));
+        assertThat(created.status()).as(created.body()).isEqualTo(201);
+        docker("rm", "--force", Json.mapper().readTree(created.body()).get("Id").asString());
+        assertThat(create(body.put("Image", own.substring(0, own.length() - 1))).status())
+                .isEqualTo(403);
+        assertThat(create(body.put("Image", "")).status()).isEqualTo(403);
     }
 
     @ParameterizedTest

@@ -13,9 +13,12 @@ import org.harnesslearning.contracts.web.InternalClients;
 import org.harnesslearning.contracts.web.InternalWeb;
 import org.harnesslearning.executor.broker.BrokerSettings;
 import org.harnesslearning.executor.broker.ModelBroker;
+import org.harnesslearning.executor.broker.ToolBroker;
 import org.harnesslearning.executor.check.HarnessChecker;
 import org.harnesslearning.executor.execution.ExecutionSettings;
 import org.harnesslearning.executor.execution.Executions;
+import org.harnesslearning.executor.kit.KitSettings;
+import org.harnesslearning.executor.kit.Kits;
 import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
@@ -35,6 +38,7 @@ import org.harnesslearning.store.execution.ExecutorInstances;
 import org.harnesslearning.store.execution.ModelCalls;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.RunBudgets;
+import org.harnesslearning.store.execution.ToolCalls;
 import org.harnesslearning.tasks.ScorerFactory;
 import org.harnesslearning.tasks.Scorers;
 import org.springframework.beans.factory.ObjectProvider;
@@ -56,6 +60,7 @@ import org.springframework.context.annotation.Import;
     AdmissionSettings.class,
     ReaperSettings.class,
     BrokerSettings.class,
+    KitSettings.class,
     ExecutionSettings.class
 })
 public class ExecutorApplication {
@@ -159,16 +164,33 @@ public class ExecutorApplication {
     }
 
     @Bean
+    Kits kits(KitSettings settings) {
+        return new Kits(settings);
+    }
+
+    @Bean
+    ToolBroker toolBroker(
+            Kits kits,
+            ToolCalls calls,
+            RunBudgets budgets,
+            BrokerSettings settings,
+            Clock clock,
+            MeterRegistry metrics) {
+        return new ToolBroker(kits, calls, budgets, settings, clock, UUID::randomUUID, metrics);
+    }
+
+    @Bean
     Executions executions(
             Sandboxes sandboxes,
             ModelBroker broker,
+            ToolBroker tools,
             QuestionResults results,
             RunBudgets budgets,
             Scorers scorers,
             ExecutionSettings settings,
             MeterRegistry metrics,
             ObservationRegistry observations) {
-        return new Executions(sandboxes, broker, results, budgets, scorers, settings, metrics, observations);
+        return new Executions(sandboxes, broker, tools, results, budgets, scorers, settings, metrics, observations);
     }
 
     @Bean

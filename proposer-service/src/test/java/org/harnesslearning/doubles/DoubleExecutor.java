@@ -26,6 +26,8 @@ import org.harnesslearning.contracts.execution.GenerateResponse;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
+import org.harnesslearning.contracts.execution.SandboxOffer;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
@@ -58,6 +60,13 @@ public class DoubleExecutor implements ExecutorApi {
     private volatile CountDownLatch reached = new CountDownLatch(1);
     private volatile CountDownLatch open = new CountDownLatch(0);
     private volatile @Nullable PlatformException outage;
+    private volatile SandboxOffer offer = new SandboxOffer(List.of(), List.of(), 100);
+    /** Kits of executions, in order. */
+    final Queue<SandboxKit> kits = new ConcurrentLinkedQueue<>();
+
+    /** Kits of checks, in order. */
+    final Queue<SandboxKit> checkedKits = new ConcurrentLinkedQueue<>();
+
     private final AtomicInteger refusals = new AtomicInteger();
 
     DoubleExecutor(QuestionResults results, ModelCalls calls) {
@@ -118,6 +127,9 @@ public class DoubleExecutor implements ExecutorApi {
     @Override
     public ExecutionStatus execute(ExecutionRequest request, int waitS) {
         failIfOut();
+        if (request.kit() != null) {
+            kits.add(request.kit());
+        }
         Work work = works.compute(request.id(), (id, known) -> {
             // As the real one: only what failed or ran out of budget may be begun again under its id.
             if (known != null
@@ -264,6 +276,17 @@ public class DoubleExecutor implements ExecutorApi {
     }
 
     @Override
+    public SandboxOffer offer() {
+        failIfOut();
+        return offer;
+    }
+
+    /** What is on offer from now on. */
+    void offer(SandboxOffer next) {
+        offer = next;
+    }
+
+    @Override
     public void cancel(String id) {
         Work work = works.get(id);
         if (work != null) {
@@ -274,6 +297,9 @@ public class DoubleExecutor implements ExecutorApi {
     @Override
     public CheckResult check(CheckRequest request) {
         failIfOut();
+        if (request.kit() != null) {
+            checkedKits.add(request.kit());
+        }
         String code = comment(request.source(), "check");
         if (code != null) {
             return new CheckResult(OutcomeCode.valueOf(code), "line 2 is wrong", 2);

@@ -7,6 +7,8 @@ public enum ErrorCode {
     UNKNOWN_FIELD(ErrorType.USER, 400, "The body has a field that is not known"),
     UNKNOWN_FAMILY(ErrorType.USER, 400, "No such task family"),
     UNKNOWN_MODEL(ErrorType.USER, 400, "No such model"),
+    UNKNOWN_IMAGE(ErrorType.USER, 400, "No such sandbox image"),
+    UNKNOWN_TOOL(ErrorType.USER, 400, "No such tool"),
     INVALID_HARNESS(ErrorType.USER, 400, "The harness can't be used"),
     NOT_UTF8(ErrorType.USER, 400, "The body is not UTF-8"),
     BUDGET_TOO_SMALL(ErrorType.USER, 400, "The budget does not cover one round"),

@@ -2,6 +2,7 @@ package org.harnesslearning.contracts.execution;
 
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.annotation.HttpExchange;
 import org.springframework.web.service.annotation.PostExchange;
 
@@ -20,6 +21,10 @@ public interface ExecutorApi {
     /** Stops an execution; finished questions stay stored. Unknown ids are ignored. */
     @PostExchange("/executions/cancel")
     void cancel(@RequestParam("id") String id);
+
+    /** Images and tools that tasks may name. */
+    @GetExchange("/sandboxes")
+    SandboxOffer offer();
 
     /** Static check and smoke run. */
     @PostExchange("/checks")

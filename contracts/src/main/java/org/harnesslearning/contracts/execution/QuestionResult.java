@@ -2,6 +2,7 @@ package org.harnesslearning.contracts.execution;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,15 +28,28 @@ public record QuestionResult(
         Trace trace,
         Usage usage) {
 
-    /** The harness's own output and its use of {@code env}. */
+    /** The harness's own output and its use of {@code env}; absent tool calls are none. */
     public record Trace(
-            String stdout, String stderr, List<String> log, List<ModelCall> calls, List<PythonRun> pythonRuns) {
+            String stdout,
+            String stderr,
+            List<String> log,
+            List<ModelCall> calls,
+            List<PythonRun> pythonRuns,
+            @JsonInclude(JsonInclude.Include.NON_EMPTY) List<ToolCall> toolCalls) {
         public static final Trace EMPTY = new Trace("", "", List.of(), List.of(), List.of());
 
         public Trace {
             log = List.copyOf(log);
             calls = List.copyOf(calls);
             pythonRuns = List.copyOf(pythonRuns);
+            // Results of earlier versions have none.
+            toolCalls = List.copyOf(Objects.requireNonNullElse(toolCalls, List.of()));
+        }
+
+        /** Without calls of tools. */
+        public Trace(
+                String stdout, String stderr, List<String> log, List<ModelCall> calls, List<PythonRun> pythonRuns) {
+            this(stdout, stderr, log, calls, pythonRuns, List.of());
         }
     }
 

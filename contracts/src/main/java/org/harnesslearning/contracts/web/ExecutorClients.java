@@ -23,6 +23,7 @@ import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.ExecutorApi;
 import org.harnesslearning.contracts.execution.GenerateRequest;
 import org.harnesslearning.contracts.execution.GenerateResponse;
+import org.harnesslearning.contracts.execution.SandboxOffer;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.springframework.web.client.RestClientException;
 
@@ -94,6 +95,11 @@ public final class ExecutorClients implements ExecutorApi {
             client.cancel(id);
             return true;
         });
+    }
+
+    @Override
+    public SandboxOffer offer() {
+        return ask("offer", ExecutorApi::offer);
     }
 
     @Override

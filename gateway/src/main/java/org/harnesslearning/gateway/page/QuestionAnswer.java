@@ -18,7 +18,13 @@ record QuestionAnswer(
         @Nullable String answer,
         CandidateAnswer.@Nullable Fault error,
         @Nullable Trace trace) {
-    record Trace(String stdout, String stderr, List<String> log, List<Call> calls, List<Python> pythonRuns) {}
+    record Trace(
+            String stdout,
+            String stderr,
+            List<String> log,
+            List<Call> calls,
+            List<Python> pythonRuns,
+            @Nullable List<ToolCall> toolCalls) {}
 
     record Call(
             List<Message> messages,
@@ -36,6 +42,14 @@ record QuestionAnswer(
             String stdout,
             String stderr,
             @Nullable String error) {}
+
+    record ToolCall(
+            String tool,
+            String arguments,
+            @Nullable String result,
+            @Nullable String error,
+            @Nullable Integer status,
+            long ms) {}
 
     /** Whether texts were withheld. */
     public boolean withheld() {

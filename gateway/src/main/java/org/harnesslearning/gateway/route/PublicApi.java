@@ -65,6 +65,7 @@ public final class PublicApi {
         get("/tasks");
         get("/tasks/{id:[A-Za-z0-9_.-]{1,64}}");
         get("/models");
+        get("/sandboxes");
         get("/status");
         training();
 

@@ -25,4 +25,15 @@ public record BrokerSettings(
             throw new IllegalArgumentException("executor.broker: attempts and trace-chars are at least 1 and 2");
         }
     }
+
+    /** A text for the trace, head and tail. */
+    String shortened(String text) {
+        if (text.length() <= traceChars) {
+            return text;
+        }
+        int head = traceChars / 2;
+        int left = text.length() - 2 * head;
+        return text.substring(0, head) + "\n[... " + left + " characters left out ...]\n"
+                + text.substring(text.length() - head);
+    }
 }

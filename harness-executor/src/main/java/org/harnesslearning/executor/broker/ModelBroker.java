@@ -191,9 +191,10 @@ public final class ModelBroker {
                     response == null ? null : response.choices().getFirst();
             return new ModelCall(
                     request.messages().stream()
-                            .map(message -> new ChatRequest.Message(message.role(), shortened(message.content())))
+                            .map(message ->
+                                    new ChatRequest.Message(message.role(), settings.shortened(message.content())))
                             .toList(),
-                    choice == null ? null : shortened(text(choice)),
+                    choice == null ? null : settings.shortened(text(choice)),
                     choice == null ? null : choice.finishReason(),
                     error,
                     prompt,
@@ -232,6 +233,8 @@ public final class ModelBroker {
                             UNKNOWN_FIELD,
                             UNKNOWN_FAMILY,
                             UNKNOWN_MODEL,
+                            UNKNOWN_IMAGE,
+                            UNKNOWN_TOOL,
                             INVALID_HARNESS,
                             NOT_UTF8,
                             BUDGET_TOO_SMALL,
@@ -278,16 +281,5 @@ public final class ModelBroker {
     /** Whether the harness chose this field of a request, not the platform. */
     private static boolean ofTheHarness(String pointer) {
         return Stream.of("/messages", "/max_tokens", "/temperature", "/stop").anyMatch(pointer::startsWith);
-    }
-
-    private String shortened(String text) {
-        int limit = settings.traceChars();
-        if (text.length() <= limit) {
-            return text;
-        }
-        int head = limit / 2;
-        int left = text.length() - 2 * head;
-        return text.substring(0, head) + "\n[... " + left + " characters left out ...]\n"
-                + text.substring(text.length() - head);
     }
 }

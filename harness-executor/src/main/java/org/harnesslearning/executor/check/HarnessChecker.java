@@ -3,12 +3,14 @@ package org.harnesslearning.executor.check;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.CheckRequest;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.executor.sandbox.SandboxFaultException;
 import org.harnesslearning.executor.sandbox.Sandboxes;
@@ -22,7 +24,7 @@ import org.harnesslearning.executor.sandbox.Sandboxes;
  * the same short reply to every {@code env.llm}. That reply fits no task, so only faults that lie in the program
  * whatever the replies are count as {@code SMOKE_ERROR}: NameError and UnboundLocalError, ImportError, AttributeError
  * for a member that {@code env}, its results or the reply's text lack, TypeError for calling {@code run} or a method of
- * {@code env} with arguments that they don't take. A ValueError, an IndexError, an attribute of None and the like pass.
+ * {@code env} with arguments that they don't take, and naming a tool that the task does not have. A ValueError, an IndexError, an attribute of None and the like pass.
  * A dry call that makes more model calls than a question may ends there and passes; one that neither ends nor calls is
  * {@code SMOKE_TIMEOUT}.
  */
@@ -59,7 +61,8 @@ public final class HarnessChecker {
         int ownEnds = 0;
         for (int attempt = 1; ; attempt++) {
             try {
-                return check(request.source(), request.limits());
+                return check(
+                        request.source(), request.limits(), Objects.requireNonNullElse(request.kit(), SandboxKit.NONE));
             } catch (SandboxFaultException e) {
                 if (e.ownEnd() && ++ownEnds == ATTEMPTS) {
                     return new CheckResult(OutcomeCode.SMOKE_ERROR, "The dry run ended its sandbox", null);
@@ -71,11 +74,11 @@ public final class HarnessChecker {
         }
     }
 
-    private CheckResult check(String source, Limits limits) throws InterruptedException {
+    private CheckResult check(String source, Limits limits, SandboxKit kit) throws InterruptedException {
         Observation observation =
                 Observation.start("executor.check", observations).contextualName("check");
         try (Observation.Scope _ = observation.openScope()) {
-            return sandboxes.check(source, limits);
+            return sandboxes.check(source, limits, kit);
         } catch (SandboxFaultException | InterruptedException e) {
             observation.error(e);
             throw e;

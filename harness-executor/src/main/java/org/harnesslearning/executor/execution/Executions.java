@@ -16,6 +16,7 @@ import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.QuestionResult;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.executor.broker.ModelBroker;
+import org.harnesslearning.executor.broker.ToolBroker;
 import org.harnesslearning.executor.sandbox.Sandboxes;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.ResultKey;
@@ -33,6 +34,7 @@ public final class Executions implements AutoCloseable {
 
     private final Sandboxes sandboxes;
     private final ModelBroker broker;
+    private final ToolBroker tools;
     private final QuestionResults results;
     private final RunBudgets budgets;
     private final Scorers scorers;
@@ -49,6 +51,7 @@ public final class Executions implements AutoCloseable {
     public Executions(
             Sandboxes sandboxes,
             ModelBroker broker,
+            ToolBroker tools,
             QuestionResults results,
             RunBudgets budgets,
             Scorers scorers,
@@ -57,6 +60,7 @@ public final class Executions implements AutoCloseable {
             ObservationRegistry observations) {
         this.sandboxes = sandboxes;
         this.broker = broker;
+        this.tools = tools;
         this.results = results;
         this.budgets = budgets;
         this.scorers = scorers;
@@ -107,7 +111,7 @@ public final class Executions implements AutoCloseable {
         Execution execution = new Execution(
                 request,
                 results,
-                () -> new Lane(request, sandboxes, broker, results, scorer, settings, metrics, observations),
+                () -> new Lane(request, sandboxes, broker, tools, results, scorer, settings, metrics, observations),
                 flights,
                 sandboxes.gaps(),
                 observations);

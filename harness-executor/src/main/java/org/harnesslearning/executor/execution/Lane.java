@@ -10,11 +10,14 @@ import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.executor.broker.ModelBroker;
 import org.harnesslearning.executor.broker.RunBudgetException;
 import org.harnesslearning.executor.broker.SolverUnavailableException;
+import org.harnesslearning.executor.broker.ToolBroker;
+import org.harnesslearning.executor.broker.ToolUnavailableException;
 import org.harnesslearning.executor.sandbox.Broker;
 import org.harnesslearning.executor.sandbox.HarnessSandbox;
 import org.harnesslearning.executor.sandbox.SandboxFaultException;
@@ -35,6 +38,7 @@ final class Lane implements AutoCloseable {
     private final ExecutionRequest request;
     private final Sandboxes sandboxes;
     private final ModelBroker broker;
+    private final ToolBroker tools;
     private final QuestionResults results;
     private final Scorer scorer;
     private final ExecutionSettings settings;
@@ -47,6 +51,7 @@ final class Lane implements AutoCloseable {
             ExecutionRequest request,
             Sandboxes sandboxes,
             ModelBroker broker,
+            ToolBroker tools,
             QuestionResults results,
             Scorer scorer,
             ExecutionSettings settings,
@@ -55,6 +60,7 @@ final class Lane implements AutoCloseable {
         this.request = request;
         this.sandboxes = sandboxes;
         this.broker = broker;
+        this.tools = tools;
         this.results = results;
         this.scorer = scorer;
         this.settings = settings;
@@ -73,7 +79,7 @@ final class Lane implements AutoCloseable {
             long wait = settings.backoff().toMillis();
             int ownEnds = 0;
             for (int attempt = 1; ; attempt++) {
-                ModelBroker.Attempt calls = broker.attempt(request.runId(), key, request.solver(), request.limits());
+                Calls calls = new Calls(key);
                 SandboxResult ended = ask(item, calls);
                 if (!(ended instanceof SandboxResult.SandboxFault fault)) {
                     return commit(key, calls.id(), result(item, ended, calls));
@@ -95,8 +101,13 @@ final class Lane implements AutoCloseable {
             }
         } catch (RunBudgetException e) {
             throw new EndedException(Ending.budget("The run's budget is used up: " + e.getMessage()), e);
-        } catch (SolverUnavailableException | Broker.PendingCallException e) {
+        } catch (SolverUnavailableException e) {
             throw new EndedException(Ending.failed(OutcomeCode.SOLVER_UNAVAILABLE, String.valueOf(e.getMessage())), e);
+        } catch (ToolUnavailableException e) {
+            throw new EndedException(Ending.failed(OutcomeCode.TOOL_UNAVAILABLE, String.valueOf(e.getMessage())), e);
+        } catch (Broker.PendingCallException e) {
+            OutcomeCode code = e.tool() ? OutcomeCode.TOOL_UNAVAILABLE : OutcomeCode.SOLVER_UNAVAILABLE;
+            throw new EndedException(Ending.failed(code, String.valueOf(e.getMessage())), e);
         } catch (ScoringException e) {
             throw new EndedException(
                     Ending.failed(OutcomeCode.SANDBOX_FAULT, "The scorer failed: " + e.getMessage()), e);
@@ -128,16 +139,44 @@ final class Lane implements AutoCloseable {
         }
     }
 
+    private SandboxKit kit() {
+        return Objects.requireNonNullElse(request.kit(), SandboxKit.NONE);
+    }
+
+    /** The calls of one try of one question. */
+    private final class Calls implements Broker {
+        private final ModelBroker.Attempt model;
+        private final ToolBroker.Attempt tools;
+
+        Calls(ResultKey key) {
+            model = broker.attempt(request.runId(), key, request.solver(), request.limits());
+            tools = Lane.this.tools.attempt(request.runId(), model.id(), key, request.kit());
+        }
+
+        UUID id() {
+            return model.id();
+        }
+
+        @Override
+        public Answer call(Request asked) throws InterruptedException {
+            return model.call(asked);
+        }
+
+        @Override
+        public ToolAnswer tool(ToolRequest asked) throws InterruptedException {
+            return tools.call(asked);
+        }
+    }
+
     private HarnessSandbox open() throws InterruptedException {
         // From the wait for a place to the container's end.
         span = Observation.start("executor.sandbox", observations).contextualName("sandbox");
-        HarnessSandbox opened = sandboxes.open(request.id(), request.source(), request.limits());
+        HarnessSandbox opened = sandboxes.open(request.id(), request.source(), request.limits(), kit());
         sandbox = opened;
         return opened;
     }
 
-    private QuestionResult result(Item item, SandboxResult ended, ModelBroker.Attempt calls)
-            throws InterruptedException {
+    private QuestionResult result(Item item, SandboxResult ended, Calls calls) throws InterruptedException {
         return switch (ended) {
             case SandboxResult.Completed completed -> {
                 String answer = completed.answer().strip();
@@ -151,7 +190,7 @@ final class Lane implements AutoCloseable {
             case SandboxResult.OutputLimit outputLimit ->
                 result(item, QuestionCode.OUTPUT_LIMIT, 0, null, null, outputLimit.output(), calls);
             case SandboxResult.BudgetExceeded exceeded ->
-                result(item, QuestionCode.CALL_BUDGET, 0, null, null, exceeded.output(), calls);
+                result(item, QuestionCode.CALL_BUDGET, 0, null, exceeded.error(), exceeded.output(), calls);
             case SandboxResult.Crashed crashed ->
                 result(
                         item,
@@ -173,7 +212,7 @@ final class Lane implements AutoCloseable {
             @Nullable String answer,
             @Nullable HarnessError error,
             SandboxResult.Output output,
-            ModelBroker.Attempt calls) {
+            Calls calls) {
         return new QuestionResult(
                 item.hash(),
                 request.repeat(),
@@ -183,8 +222,13 @@ final class Lane implements AutoCloseable {
                 answer,
                 error,
                 new QuestionResult.Trace(
-                        output.stdout(), output.stderr(), output.log(), calls.trace(), output.pythonRuns()),
-                calls.usage());
+                        output.stdout(),
+                        output.stderr(),
+                        output.log(),
+                        calls.model.trace(),
+                        output.pythonRuns(),
+                        calls.tools.trace()),
+                calls.model.usage());
     }
 
     private double score(Item item, String answer) throws InterruptedException {

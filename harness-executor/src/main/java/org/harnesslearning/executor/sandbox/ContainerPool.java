@@ -3,6 +3,7 @@ package org.harnesslearning.executor.sandbox;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -12,6 +13,7 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.harnesslearning.contracts.execution.SandboxImage;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,45 +44,85 @@ final class ContainerPool implements AutoCloseable {
     private final ArrayDeque<Member> idle = new ArrayDeque<>();
 
     private final Thread keeper;
+    private final int size;
+
+    /** Time without a job after which nothing is kept; null: for ever. */
+    private final @Nullable Duration idleAfter;
+
+    private long lastTake = System.nanoTime();
     private int starting;
     private boolean closed;
 
     /** Starts filling in the background. */
     ContainerPool(DockerEngine engine, String image, PoolSettings settings, MeterRegistry metrics) {
+        this(engine, image, settings, settings.size(), null, metrics, "executor.pool", Tags.empty());
+    }
+
+    /** For an image of the operator's, called for the first job of that image. */
+    static ContainerPool forImage(
+            DockerEngine engine, SandboxImage image, PoolSettings settings, MeterRegistry metrics) {
+        return new ContainerPool(
+                engine,
+                image.reference(),
+                settings,
+                settings.imageSize(),
+                settings.imageIdle(),
+                metrics,
+                "executor.image.pool",
+                Tags.of("image", image.name()));
+    }
+
+    private ContainerPool(
+            DockerEngine engine,
+            String image,
+            PoolSettings settings,
+            int size,
+            @Nullable Duration idleAfter,
+            MeterRegistry metrics,
+            String name,
+            Tags tags) {
+        this.size = size;
+        this.idleAfter = idleAfter;
         this.engine = engine;
         this.spec = new ContainerSpec(image, "pool", settings.memoryMib());
         this.settings = settings;
-        this.hits = timer(metrics, "hit");
-        this.misses = timer(metrics, "miss");
-        this.unhealthy = discarded(metrics, "unhealthy");
-        this.expired = discarded(metrics, "expired");
-        this.failures = Counter.builder("executor.pool.failures")
+        this.hits = timer(metrics, name, tags, "hit");
+        this.misses = timer(metrics, name, tags, "miss");
+        this.unhealthy = discarded(metrics, name, tags, "unhealthy");
+        this.expired = discarded(metrics, name, tags, "expired");
+        this.failures = Counter.builder(name + ".failures")
+                .tags(tags)
                 .description("Times that the engine failed to start a member")
                 .register(metrics);
-        Gauge.builder("executor.pool.size", settings, PoolSettings::size)
+        Gauge.builder(name + ".size", this, ContainerPool::wanted)
+                .tags(tags)
                 .description("Started containers that the pool keeps ready when nothing takes them")
                 .register(metrics);
-        Gauge.builder("executor.pool.idle", this, ContainerPool::idle)
+        Gauge.builder(name + ".idle", this, ContainerPool::idle)
+                .tags(tags)
                 .description("Started containers that wait for a job")
                 .register(metrics);
-        Gauge.builder("executor.pool.starting", this, ContainerPool::starting)
+        Gauge.builder(name + ".starting", this, ContainerPool::starting)
+                .tags(tags)
                 .description("Containers that are being started for the pool")
                 .register(metrics);
         this.keeper = Thread.ofVirtual().name("container-pool").unstarted(this::keep);
-        if (settings.size() > 0) {
+        if (size > 0) {
             keeper.start();
         }
     }
 
-    private static Timer timer(MeterRegistry metrics, String result) {
-        return Timer.builder("executor.pool.take")
+    private static Timer timer(MeterRegistry metrics, String name, Tags tags, String result) {
+        return Timer.builder(name + ".take")
+                .tags(tags)
                 .description("Time until a job had its container: from the pool (hit), or started for it (miss)")
                 .tag("result", result)
                 .register(metrics);
     }
 
-    private static Counter discarded(MeterRegistry metrics, String reason) {
-        return Counter.builder("executor.pool.discarded")
+    private static Counter discarded(MeterRegistry metrics, String name, Tags tags, String reason) {
+        return Counter.builder(name + ".discarded")
+                .tags(tags)
                 .description("Members that were removed unused")
                 .tag("reason", reason)
                 .register(metrics);
@@ -96,6 +138,7 @@ final class ContainerPool implements AutoCloseable {
      */
     SandboxContainer take(String job, int memoryMib) throws InterruptedException {
         long start = System.nanoTime();
+        used(start);
         if (memoryMib == spec.memoryMib()) {
             for (Member member = poll(); member != null; member = poll()) {
                 if (usable(member)) {
@@ -107,6 +150,27 @@ final class ContainerPool implements AutoCloseable {
         SandboxContainer container = engine.start(new ContainerSpec(spec.image(), job, memoryMib));
         misses.record(System.nanoTime() - start, TimeUnit.NANOSECONDS);
         return container;
+    }
+
+    private void used(long now) {
+        lock.lock();
+        try {
+            lastTake = now;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** How many members are to be kept now. */
+    private int wanted() {
+        lock.lock();
+        try {
+            boolean unused = idleAfter != null && System.nanoTime() - lastTake >= idleAfter.toNanos();
+            return unused ? 0 : size;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private @Nullable Member poll() {
@@ -187,7 +251,7 @@ final class ContainerPool implements AutoCloseable {
         lock.lockInterruptibly();
         try {
             long left = nanos;
-            while (!closed && idle.size() + starting >= settings.size() && left > 0) {
+            while (!closed && idle.size() + starting >= wanted() && left > 0) {
                 left = changed.awaitNanos(left);
             }
             return !closed;
@@ -212,7 +276,7 @@ final class ContainerPool implements AutoCloseable {
     private boolean reserve() {
         lock.lock();
         try {
-            if (closed || idle.size() + starting >= settings.size()) {
+            if (closed || idle.size() + starting >= wanted()) {
                 return false;
             }
             starting++;
@@ -247,7 +311,10 @@ final class ContainerPool implements AutoCloseable {
             if (member == null) {
                 return;
             }
-            if (usable(member)) {
+            if (wanted() == 0) {
+                expired.increment();
+                member.container.close();
+            } else if (usable(member)) {
                 giveBack(member);
             }
         }

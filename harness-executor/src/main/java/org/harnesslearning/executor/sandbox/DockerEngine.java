@@ -30,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tools.jackson.databind.JsonNode;
 
 /**
  * The Docker engine, as far as the platform uses it: hardened single-use containers. Every call to it is bounded in
@@ -195,7 +196,7 @@ public final class DockerEngine implements AutoCloseable {
             }
             control.startContainerCmd(id).exec();
             switch (container.receive(settings.startTimeout())) {
-                case Received.Frame ready -> {}
+                case Received.Frame(JsonNode body) -> container.ready(body);
                 case Received.Nothing nothing ->
                     throw new SandboxFaultException("A container did not get ready in time", null);
                 case Received.Closed closed ->

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -163,6 +164,7 @@ final class DockerHarnessSandbox implements HarnessSandbox {
                     case Received.Frame(JsonNode body) -> {
                         switch (body.path("type").asString("")) {
                             case "llm" -> serve(read(body, RunnerFrames.Llm.class));
+                            case "tool" -> serve(read(body, RunnerFrames.ToolCall.class));
                             case "final" -> {
                                 RunnerFrames.Final end = read(body, RunnerFrames.Final.class);
                                 if (end.nonce().equals(nonce)) {
@@ -185,8 +187,11 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             if (reason == null) {
                 return result;
             }
-            if (reason instanceof Broker.CallBudgetException) {
-                return new SandboxResult.BudgetExceeded(output(result));
+            if (reason instanceof Broker.CallBudgetException budget) {
+                HarnessError error = budget.tool()
+                        ? new HarnessError("CallBudget", String.valueOf(budget.getMessage()), List.of())
+                        : null;
+                return new SandboxResult.BudgetExceeded(output(result), error);
             }
             throw reason;
         }
@@ -214,19 +219,45 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             }
             Broker.Request request =
                     new Broker.Request(call.messages(), call.maxTokens(), call.temperature(), call.stop());
-            Future<Broker.Answer> pending = calls.submit(WorkContext.current().wrap(() -> broker.call(request)));
+            Broker.Answer answer = wait(() -> broker.call(request), false);
+            switch (answer) {
+                case Broker.Answer.Reply(String text) ->
+                    container.send(new RunnerFrames.Reply(nonce, call.call(), text));
+                case Broker.Answer.Refused(String message) ->
+                    container.send(new RunnerFrames.Raise(nonce, call.call(), message));
+                case null -> {}
+            }
+        }
+
+        private void serve(RunnerFrames.ToolCall call) throws InterruptedException {
+            if (stopped != null || !call.nonce().equals(nonce)) {
+                return;
+            }
+            Broker.ToolAnswer answer = wait(() -> broker.tool(new Broker.ToolRequest(call.name(), call.args())), true);
+            switch (answer) {
+                case Broker.ToolAnswer.Result(String text, boolean json) ->
+                    container.send(new RunnerFrames.ToolResult(nonce, call.call(), text, json));
+                case Broker.ToolAnswer.Failed(String kind, Integer status, String message) ->
+                    container.send(new RunnerFrames.ToolRaise(nonce, call.call(), message, kind, status));
+                case null -> {}
+            }
+        }
+
+        /** What a brokered call gives; null when it has ended the question instead. */
+        private <T> @Nullable T wait(Callable<T> call, boolean tool) throws InterruptedException {
+            Future<T> pending = calls.submit(WorkContext.current().wrap(call));
             try {
-                switch (pending.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)) {
-                    case Broker.Answer.Reply(String text) ->
-                        container.send(new RunnerFrames.Reply(nonce, call.call(), text));
-                    case Broker.Answer.Refused(String message) ->
-                        container.send(new RunnerFrames.Raise(nonce, call.call(), message));
-                }
+                return pending.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
             } catch (TimeoutException e) {
-                stop(new Broker.PendingCallException("The question's deadline passed while a model call was pending"));
+                stop(new Broker.PendingCallException(
+                        "The question's deadline passed while a call of " + (tool ? "a tool" : "the model")
+                                + " was pending",
+                        tool));
+                return null;
             } catch (ExecutionException e) {
                 Throwable cause = Objects.requireNonNull(e.getCause());
                 stop(cause instanceof RuntimeException known ? known : new IllegalStateException(cause));
+                return null;
             } finally {
                 pending.cancel(true);
             }

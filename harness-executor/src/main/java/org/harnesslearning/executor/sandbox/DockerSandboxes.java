@@ -6,8 +6,12 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.SandboxImage;
+import org.harnesslearning.contracts.execution.SandboxKit;
+import org.harnesslearning.contracts.execution.SandboxTool;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.store.execution.ExecutorInstances;
@@ -24,6 +28,7 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     private final SandboxSettings settings;
     private final List<String> gaps;
     private final ContainerPool pool;
+    private final OwnImages images;
     private final JobGate gate;
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
@@ -44,6 +49,7 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
         this.settings = settings;
         this.gate = new JobGate(admission.admission(settings.maxContainers(), engine.host()), metrics);
         this.pool = new ContainerPool(engine, image, pool, metrics);
+        this.images = new OwnImages(engine, settings, pool, metrics);
     }
 
     private Admission.Demand demand(Limits limits) {
@@ -61,21 +67,22 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
 
     /** Started containers that wait for a job. */
     public int idle() {
-        return pool.idle();
+        return pool.idle() + images.idle();
     }
 
     /** What goes on here now. */
     public ExecutorInstances.Occupancy occupancy() {
         Admission.Load load = gate.load();
-        return new ExecutorInstances.Occupancy(load.running(), load.queued(), pool.idle(), pool.starting());
+        return new ExecutorInstances.Occupancy(
+                load.running(), load.queued(), idle(), pool.starting() + images.starting());
     }
 
     @Override
-    public HarnessSandbox open(String job, String source, Limits limits) throws InterruptedException {
+    public HarnessSandbox open(String job, String source, Limits limits, SandboxKit kit) throws InterruptedException {
         JobGate.Place place = gate.enter(demand(limits));
         boolean opened = false;
         try {
-            SandboxContainer container = pool.take(job, limits.memoryMib());
+            SandboxContainer container = poolOf(kit).take(job, limits.memoryMib());
             try {
                 HarnessSandbox sandbox =
                         DockerHarnessSandbox.load(container, source, settings, limits, calls, place::close);
@@ -96,9 +103,9 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     }
 
     @Override
-    public CheckResult check(String source, Limits limits) throws InterruptedException {
+    public CheckResult check(String source, Limits limits, SandboxKit kit) throws InterruptedException {
         JobGate.Place place = gate.enter(demand(limits));
-        try (SandboxContainer container = pool.take("check", limits.memoryMib())) {
+        try (SandboxContainer container = poolOf(kit).take("check", limits.memoryMib())) {
             Duration smoke = Duration.ofSeconds(Math.min(
                     limits.questionWallClockS(), settings.smokeTimeout().toSeconds()));
             container.send(new RunnerFrames.Check(
@@ -108,7 +115,8 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
                     settings.staticTimeout().toSeconds(),
                     smoke.toSeconds(),
                     DRY_QUESTION,
-                    new RunnerFrames.Check.Canned(DRY_REPLY, limits.solverCallsPerQuestion())));
+                    new RunnerFrames.Check.Canned(DRY_REPLY, limits.solverCallsPerQuestion()),
+                    kit.tools().stream().collect(Collectors.toMap(SandboxTool::name, SandboxTool::answer))));
             Duration most = settings.staticTimeout().plus(smoke).plus(settings.clockGrace());
             return switch (container.receive(most)) {
                 case Received.Frame(JsonNode body) -> {
@@ -135,6 +143,11 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
         }
     }
 
+    private ContainerPool poolOf(SandboxKit kit) throws InterruptedException {
+        SandboxImage image = kit.image();
+        return image == null ? pool : images.pool(image);
+    }
+
     @Override
     public List<String> gaps() {
         return gaps;
@@ -143,6 +156,7 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
     @Override
     public void close() {
         pool.close();
+        images.close();
         calls.shutdownNow();
     }
 }

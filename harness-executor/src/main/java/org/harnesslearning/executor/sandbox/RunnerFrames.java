@@ -3,8 +3,10 @@ package org.harnesslearning.executor.sandbox;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
+import java.util.Map;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.PythonRun;
+import org.harnesslearning.contracts.execution.SandboxTool;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -12,6 +14,9 @@ import tools.jackson.databind.JsonNode;
 /** Frames between the executor and the runner in a container. */
 final class RunnerFrames {
     private RunnerFrames() {}
+
+    /** Version of these frames, which a runner's first one names. */
+    static final int PROTOCOL = 2;
 
     /** Limits that the runner keeps for each question. */
     record RunnerLimits(
@@ -73,6 +78,27 @@ final class RunnerFrames {
         }
     }
 
+    /** Result of a tool; the text is JSON or the result itself. */
+    record ToolResult(String nonce, int call, String text, boolean json) implements ToRunner {
+        @Override
+        public String type() {
+            return "reply";
+        }
+    }
+
+    /** A call of a tool that raises inside the harness. */
+    record ToolRaise(
+            String nonce,
+            int call,
+            String message,
+            String kind,
+            @Nullable Integer status) implements ToRunner {
+        @Override
+        public String type() {
+            return "raise";
+        }
+    }
+
     /** Ends the question. */
     record Abort(String nonce) implements ToRunner {
         @Override
@@ -89,7 +115,8 @@ final class RunnerFrames {
             long staticTimeoutS,
             long smokeTimeoutS,
             String question,
-            Canned canned)
+            Canned canned,
+            Map<String, SandboxTool.Answer> tools)
             implements ToRunner {
         @Override
         public String type() {
@@ -128,6 +155,9 @@ final class RunnerFrames {
             @Nullable Integer maxTokens,
             @Nullable Double temperature,
             @Nullable List<String> stop) {}
+
+    /** A call of a tool; the arguments are a JSON object. */
+    record ToolCall(String type, String nonce, int call, String name, JsonNode args) {}
 
     /** End of a question. */
     @JsonInclude(JsonInclude.Include.NON_NULL)

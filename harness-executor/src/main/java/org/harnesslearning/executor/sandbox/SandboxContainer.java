@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.MissingNode;
 
 /**
  * A running single-use container that speaks frames on its standard streams. For one thread at a time; {@link #close}
@@ -30,6 +31,7 @@ public final class SandboxContainer implements AutoCloseable {
     private final StringBuffer stderr = new StringBuffer();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final Streams streams = new Streams();
+    private volatile JsonNode ready = MissingNode.getInstance();
 
     SandboxContainer(DockerEngine engine, String id) {
         this.engine = engine;
@@ -43,6 +45,15 @@ public final class SandboxContainer implements AutoCloseable {
      * @param ranOn it did not end by itself, but when its end was asked for
      */
     public record End(int exitCode, boolean memoryKill, boolean ranOn) {}
+
+    /** The first frame, by which the entry point said that it is ready. */
+    JsonNode ready() {
+        return ready;
+    }
+
+    void ready(JsonNode frame) {
+        ready = frame;
+    }
 
     /** The container's id at the engine. */
     public String id() {

@@ -30,8 +30,12 @@ public sealed interface SandboxResult {
     /** More output, answer or messages than allowed. */
     record OutputLimit(Output output) implements SandboxResult {}
 
-    /** More model calls than a question may make. */
-    record BudgetExceeded(Output output) implements SandboxResult {}
+    /**
+     * More calls than a question may make.
+     *
+     * @param error says which where they were calls of a tool; null where they were the model's
+     */
+    record BudgetExceeded(Output output, @Nullable HarnessError error) implements SandboxResult {}
 
     /**
      * The harness raised, returned no text, or ended its process.

@@ -27,6 +27,7 @@ import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.execution.SolverSettings;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.model.ChatRequest;
@@ -40,13 +41,16 @@ import org.harnesslearning.executor.ScriptedModel;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.executor.broker.BrokerSettings;
 import org.harnesslearning.executor.broker.ModelBroker;
+import org.harnesslearning.executor.broker.ToolBroker;
 import org.harnesslearning.executor.check.HarnessChecker;
+import org.harnesslearning.executor.kit.Kits;
 import org.harnesslearning.executor.sandbox.HarnessSandbox;
 import org.harnesslearning.executor.sandbox.SandboxFaultException;
 import org.harnesslearning.executor.sandbox.Sandboxes;
 import org.harnesslearning.store.execution.ModelCalls;
 import org.harnesslearning.store.execution.QuestionResults;
 import org.harnesslearning.store.execution.RunBudgets;
+import org.harnesslearning.store.execution.ToolCalls;
 import org.harnesslearning.tasks.Scorers;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -121,9 +125,18 @@ class ExecutionsTests {
                 Clock.systemUTC(),
                 UUID::randomUUID,
                 new SimpleMeterRegistry());
+        ToolBroker tools = new ToolBroker(
+                Kits.NONE,
+                new ToolCalls(jdbc, Clock.systemUTC()),
+                runs,
+                new BrokerSettings(3, Duration.ofMillis(1), Duration.ofMillis(5), callTimeout, 8192),
+                Clock.systemUTC(),
+                UUID::randomUUID,
+                new SimpleMeterRegistry());
         return new Executions(
                 sandboxes,
                 broker,
+                tools,
                 results,
                 runs,
                 Scorers.own(),
@@ -373,12 +386,12 @@ class ExecutionsTests {
     /** Fails to give a sandbox. */
     private record NoSandboxes(OptionalInt retryAfterS) implements Sandboxes {
         @Override
-        public HarnessSandbox open(String job, String source, Limits limits) {
+        public HarnessSandbox open(String job, String source, Limits limits, SandboxKit kit) {
             throw new SandboxFaultException("no engine", null);
         }
 
         @Override
-        public CheckResult check(String source, Limits limits) {
+        public CheckResult check(String source, Limits limits, SandboxKit kit) {
             throw new SandboxFaultException("no engine", null);
         }
 

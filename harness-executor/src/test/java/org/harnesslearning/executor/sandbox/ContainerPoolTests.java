@@ -123,7 +123,9 @@ class ContainerPoolTests {
                                 Duration.ofMinutes(1),
                                 Duration.ofSeconds(1),
                                 Duration.ofMillis(20),
-                                Duration.ofMillis(100)),
+                                Duration.ofMillis(100),
+                                1,
+                                Duration.ofMinutes(1)),
                         metrics)) {
             await().atMost(30, TimeUnit.SECONDS)
                     .until(() -> metrics.get("executor.pool.failures").counter().count() >= 2);

@@ -19,6 +19,11 @@ public class ExecutionStoreConfiguration {
     }
 
     @Bean
+    ToolCalls toolCalls(JdbcClient jdbc, Clock clock) {
+        return new ToolCalls(jdbc, clock);
+    }
+
+    @Bean
     RunBudgets runBudgets(JdbcClient jdbc, Clock clock) {
         return new RunBudgets(jdbc, clock);
     }

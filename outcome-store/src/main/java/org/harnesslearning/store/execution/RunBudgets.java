@@ -26,13 +26,16 @@ public final class RunBudgets {
      * A run's budget.
      *
      * @param deadline no call starts after it; null for none
+     * @param toolCallsLimit 0 for runs without tools
      */
     public record Budget(
             long callsLimit,
             long callsUsed,
             long tokensLimit,
             long tokensUsed,
-            @Nullable Instant deadline) {
+            @Nullable Instant deadline,
+            long toolCallsLimit,
+            long toolCallsUsed) {
         /** What is used up, for a person; null when a call may start. */
         public @Nullable String exhausted(Instant now) {
             if (callsUsed >= callsLimit) {
@@ -41,7 +44,12 @@ public final class RunBudgets {
             if (tokensUsed >= tokensLimit) {
                 return tokensUsed + " solver tokens are used of " + tokensLimit;
             }
-            return deadline != null && !deadline.isAfter(now) ? "the run's time is over" : null;
+            if (deadline != null && !deadline.isAfter(now)) {
+                return "the run's time is over";
+            }
+            return toolCallsLimit > 0 && toolCallsUsed >= toolCallsLimit
+                    ? "all " + toolCallsLimit + " tool calls are used"
+                    : null;
         }
     }
 
@@ -58,10 +66,16 @@ public final class RunBudgets {
 
     /** Opens a budget. Opening it again keeps what it was opened with. */
     public void open(String runId, long calls, long tokens, @Nullable Instant deadline) {
+        open(runId, calls, tokens, deadline, 0);
+    }
+
+    /** Opens a budget with calls of tools. Opening it again keeps what it was opened with. */
+    public void open(String runId, long calls, long tokens, @Nullable Instant deadline, long toolCalls) {
         jdbc.sql("""
-                        insert into run_budget (run_id, calls_limit, tokens_limit, deadline, opened_at)
-                        values (:run, :calls, :tokens, :deadline, :now) on conflict (run_id) do nothing
+                        insert into run_budget (run_id, calls_limit, tokens_limit, deadline, opened_at, tool_calls_limit)
+                        values (:run, :calls, :tokens, :deadline, :now, :tools) on conflict (run_id) do nothing
                         """)
+                .param("tools", toolCalls)
                 .param("run", runId)
                 .param("calls", calls)
                 .param("tokens", tokens)
@@ -79,7 +93,9 @@ public final class RunBudgets {
                         row.getLong("calls_used"),
                         row.getLong("tokens_limit"),
                         row.getLong("tokens_used"),
-                        Columns.instant(row, "deadline")))
+                        Columns.instant(row, "deadline"),
+                        row.getLong("tool_calls_limit"),
+                        row.getLong("tool_calls_used")))
                 .optional();
     }
 

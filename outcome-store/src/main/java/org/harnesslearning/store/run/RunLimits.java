@@ -13,9 +13,10 @@ public class RunLimits {
     }
 
     /** Sets what may be spent from now on, what is spent already included. */
-    public void limit(String run, long calls, long tokens, Instant deadline) {
-        jdbc.sql("update run_budget set calls_limit = ?, tokens_limit = ?, deadline = ? where run_id = ?")
-                .params(Columns.row(calls, tokens, Columns.time(deadline), run))
+    public void limit(String run, long calls, long tokens, long toolCalls, Instant deadline) {
+        jdbc.sql(
+                        "update run_budget set calls_limit = ?, tokens_limit = ?, tool_calls_limit = ?, deadline = ? where run_id = ?")
+                .params(Columns.row(calls, tokens, toolCalls, Columns.time(deadline), run))
                 .update();
     }
 
@@ -37,6 +38,7 @@ public class RunLimits {
                             select 1 from result_use u
                             where u.harness_hash = q.harness_hash and u.item_hash = q.item_hash and u.repeat = q.repeat
                               and u.solver_hash = q.solver_hash and u.scorer_hash = q.scorer_hash)""").param(run).update();
+        jdbc.sql("delete from tool_call where run_id = ?").param(run).update();
         jdbc.sql("delete from model_call where run_id = ?").param(run).update();
         jdbc.sql("delete from run_budget where run_id = ?").param(run).update();
     }

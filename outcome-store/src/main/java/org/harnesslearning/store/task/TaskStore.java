@@ -12,6 +12,7 @@ import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.ScorerRef;
 import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.contracts.task.TaskSandbox;
 import org.harnesslearning.store.Columns;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
@@ -26,13 +27,14 @@ public class TaskStore {
     /** Adds a task; the caller holds the transaction. */
     public void insert(TaskRow task, Map<Split, List<Item>> items) {
         jdbc.sql(
-                        "insert into task (id, kind, name, description, scorer, created_by, created_at) values (?, ?, ?, ?, ?::jsonb, ?, ?)")
+                        "insert into task (id, kind, name, description, scorer, sandbox, created_by, created_at) values (?, ?, ?, ?, ?::jsonb, ?::jsonb, ?, ?)")
                 .params(Columns.row(
                         task.id(),
                         task.kind(),
                         task.name(),
                         Columns.storable(task.description()),
                         Columns.json(task.scorer()),
+                        task.sandbox() == null ? null : Columns.json(task.sandbox()),
                         task.createdBy(),
                         Columns.time(task.createdAt())))
                 .update();
@@ -77,12 +79,14 @@ public class TaskStore {
     }
 
     private static TaskRow row(ResultSet row, int index) throws SQLException {
+        String sandbox = row.getString("sandbox");
         return new TaskRow(
                 row.getString("id"),
                 row.getString("kind"),
                 row.getString("name"),
                 row.getString("description"),
                 Json.read(row.getString("scorer"), ScorerRef.class),
+                sandbox == null ? null : Json.read(sandbox, TaskSandbox.class),
                 row.getString("created_by"),
                 Objects.requireNonNull(Columns.instant(row, "created_at")));
     }

@@ -134,7 +134,7 @@ class ExecutionStoreTests {
         calls.end(id, true, 60, 41, 7);
         calls.end(id, true, 60, 41, 7); // booked once
         assertThat(budgets.find(run).orElseThrow())
-                .isEqualTo(new RunBudgets.Budget(50, 1, 100, 101, NOW.plus(Duration.ofMinutes(1))));
+                .isEqualTo(new RunBudgets.Budget(50, 1, 100, 101, NOW.plus(Duration.ofMinutes(1)), 0, 0));
         assertThat(calls.begin(UUID.randomUUID(), run, UUID.randomUUID(), key)).isFalse();
         assertThat(budgets.find(run).orElseThrow().exhausted(NOW)).contains("101 solver tokens");
 

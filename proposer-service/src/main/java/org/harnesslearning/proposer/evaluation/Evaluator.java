@@ -88,7 +88,8 @@ public class Evaluator {
                 run.settings().solver(),
                 run.plan().solverHash(),
                 run.settings().limits(),
-                services.properties().questionLanes());
+                services.properties().questionLanes(),
+                run.plan().kit());
         EvaluationRow row = services.evaluations().find(id).orElseThrow();
         return ask(run, request, row.attempts(), row.results().size());
     }
@@ -183,7 +184,8 @@ public class Evaluator {
                 request.solver(),
                 request.solverHash(),
                 request.limits(),
-                request.lanes());
+                request.lanes(),
+                request.kit());
     }
 
     private void store(RunContext run, String id, ExecutionStatus status, int attempts) {

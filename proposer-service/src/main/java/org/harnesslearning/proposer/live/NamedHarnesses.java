@@ -6,9 +6,12 @@ import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.request.Faults;
 import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.proposer.order.HarnessReader;
+import org.harnesslearning.proposer.task.OwnTasks;
+import org.harnesslearning.proposer.task.TaskKits;
 import org.harnesslearning.store.harness.HarnessChange;
 import org.harnesslearning.store.harness.HarnessName;
 import org.harnesslearning.store.harness.HarnessNames;
@@ -36,6 +39,8 @@ class NamedHarnesses {
     private final HarnessNames names;
     private final HarnessStore harnesses;
     private final HarnessReader reader;
+    private final OwnTasks tasks;
+    private final TaskKits kits;
     private final RunStore runs;
     private final TransactionTemplate tx;
     private final List<PromotionListener> listeners;
@@ -44,12 +49,16 @@ class NamedHarnesses {
             HarnessNames names,
             HarnessStore harnesses,
             HarnessReader reader,
+            OwnTasks tasks,
+            TaskKits kits,
             RunStore runs,
             TransactionTemplate tx,
             List<PromotionListener> listeners) {
         this.names = names;
         this.harnesses = harnesses;
         this.reader = reader;
+        this.tasks = tasks;
+        this.kits = kits;
         this.runs = runs;
         this.tx = tx;
         this.listeners = List.copyOf(listeners);
@@ -168,6 +177,7 @@ class NamedHarnesses {
         boolean force = versions && fields.bool("force", false);
         String adaptation = fields.text("adaptation", 64);
         boolean given = fields.has("harness");
+        SandboxKit kit = kit(fields, faults);
         String source = reader.read(fields, "harness", null);
         fields.end();
         if ((given ? 1 : 0) + (adaptation == null ? 0 : 1) + (version == null ? 0 : 1) != 1) {
@@ -181,12 +191,26 @@ class NamedHarnesses {
             throw new PlatformException(ErrorCode.INSUFFICIENT_SCOPE, "To override a gate takes a key of scope admin");
         }
         if (source != null) {
-            reader.check(source, "/harness", Limits.DEFAULTS);
+            reader.check(source, "/harness", Limits.DEFAULTS, kit);
         }
         if (adaptation != null) {
             source = result(adaptation, versions, force);
         }
         return new Named(source, adaptation, version, note, force);
+    }
+
+    /** What the sandboxes of the harness's task have, where the request names one. */
+    private SandboxKit kit(Fields fields, Faults faults) {
+        String id = fields.text("task", 64);
+        if (id == null) {
+            return SandboxKit.NONE;
+        }
+        OwnTasks.Own task = tasks.find(id).orElse(null);
+        if (task == null) {
+            fields.fault("task", "names no task: " + id);
+            return SandboxKit.NONE;
+        }
+        return kits.resolve(task.sandbox(), fields.pointer("task"), faults).kit();
     }
 
     private String result(String id, boolean promote, boolean force) {

@@ -8,6 +8,7 @@ import org.harnesslearning.contracts.execution.CheckRequest;
 import org.harnesslearning.contracts.execution.CheckResult;
 import org.harnesslearning.contracts.execution.ExecutorApi;
 import org.harnesslearning.contracts.execution.Limits;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.store.Columns;
 import org.harnesslearning.store.harness.HarnessNames;
@@ -73,12 +74,13 @@ public class HarnessReader {
      * Runs the static check on a source.
      *
      * @param pointer where it stands in the request
+     * @param kit image and tools of its task
      * @throws PlatformException INVALID_HARNESS, SANDBOX_UNAVAILABLE
      */
-    public void check(String source, String pointer, Limits limits) {
+    public void check(String source, String pointer, Limits limits, SandboxKit kit) {
         CheckResult check;
         try {
-            check = executor.check(new CheckRequest(source, limits));
+            check = executor.check(new CheckRequest(source, limits, kit));
         } catch (RestClientException e) {
             throw new PlatformException(ErrorCode.SANDBOX_UNAVAILABLE, "The executor can't be reached", e);
         }

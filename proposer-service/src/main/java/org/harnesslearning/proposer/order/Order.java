@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.execution.SolverSettings;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.contracts.task.Split;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request without field faults, before its items are resolved.
  *
+ * @param kit what its sandboxes have, as it is offered now
  * @param sizes null where the request names no numbers of questions
  * @param harness source
  * @param baseline source of the harness that an evaluation compares with
@@ -22,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Order(
         TaskSource task,
+        SandboxKit kit,
         String harness,
         @Nullable SplitSizes sizes,
         @Nullable Integer candidates,

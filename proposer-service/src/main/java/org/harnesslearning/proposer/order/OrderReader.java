@@ -25,6 +25,7 @@ import org.harnesslearning.proposer.prompt.Demonstrations;
 import org.harnesslearning.proposer.revision.Prompts;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.proposer.task.OwnTasks;
+import org.harnesslearning.proposer.task.TaskKits;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.tasks.Families;
 import org.harnesslearning.tasks.Family;
@@ -43,11 +44,13 @@ class OrderReader {
     private static final int MAX_TOKENS = 32_768;
     private static final int MAX_LABELS = 32;
     private static final int MAX_REGRESSION = 1000;
+    private static final long DEFAULT_TOOL_CALLS = 2000;
 
     private final ProposerProperties properties;
     private final ModelCatalog models;
     private final HarnessReader harnesses;
     private final OwnTasks ownTasks;
+    private final TaskKits kits;
     private final Prompts prompts;
 
     OrderReader(
@@ -55,11 +58,13 @@ class OrderReader {
             ModelCatalog models,
             HarnessReader harnesses,
             OwnTasks ownTasks,
+            TaskKits kits,
             Prompts prompts) {
         this.properties = properties;
         this.models = models;
         this.harnesses = harnesses;
         this.ownTasks = ownTasks;
+        this.kits = kits;
         this.prompts = prompts;
     }
 
@@ -75,6 +80,7 @@ class OrderReader {
         boolean propose = kind != RunKind.EVALUATION;
         boolean allowMissing = fields.bool("allow_missing_held_out", false);
         TaskSource task = task(fields, allowMissing || !adapt, faults);
+        TaskKits.Resolved kit = kit(task, faults);
         String harness = harnesses.read(fields, "harness", SeedHarness.MINIMAL);
         String baseline = propose ? null : harnesses.read(fields, "baseline", null);
         SplitSizes sizes = sizes(fields);
@@ -87,7 +93,7 @@ class OrderReader {
         RunSettings.Proposer proposer = propose ? proposer(fields, known) : null;
         SolverSettings solver = solver(fields, known);
         Limits limits = limits(fields);
-        RunSettings.Budget budget = budget(fields);
+        RunSettings.Budget budget = budget(fields, kit);
         boolean revise = kind == RunKind.REVISION;
         RunSettings.Gate gate = revise ? null : gate(fields, adapt, fields.value("baseline") != null, proposer, solver);
         List<String> regression = revise ? List.of() : regression(fields);
@@ -102,6 +108,7 @@ class OrderReader {
         faults.check();
         return new Order(
                 Objects.requireNonNull(task),
+                kit.kit(),
                 Objects.requireNonNull(harness),
                 sizes,
                 candidates,
@@ -124,6 +131,16 @@ class OrderReader {
                 seed,
                 labels,
                 allowMissing);
+    }
+
+    /** What the names of a task stand for now; a stored task's may have gone since. */
+    private TaskKits.Resolved kit(@Nullable TaskSource task, Faults faults) {
+        return switch (task) {
+            case null -> TaskKits.Resolved.NONE;
+            case TaskSource.BuiltIn builtIn -> TaskKits.Resolved.NONE;
+            case TaskSource.Stored stored -> kits.resolve(stored.sandbox(), "/task/id", faults);
+            case TaskSource.Inline inline -> kits.resolve(inline.sandbox(), "/task/inline/sandbox", faults);
+        };
     }
 
     private @Nullable TaskSource task(Fields fields, boolean allowMissing, Faults faults) {
@@ -187,7 +204,7 @@ class OrderReader {
         }
         OwnTasks.Own own = ownTasks.read(inline, allowMissing, faults);
         inline.end();
-        return own == null ? null : new TaskSource.Inline(own.description(), own.scorer(), own.items());
+        return own == null ? null : new TaskSource.Inline(own.description(), own.scorer(), own.sandbox(), own.items());
     }
 
     private @Nullable TaskSource stored(Fields task) {
@@ -198,7 +215,7 @@ class OrderReader {
         }
         return own == null || id == null
                 ? null
-                : new TaskSource.Stored(id, own.description(), own.scorer(), own.items());
+                : new TaskSource.Stored(id, own.description(), own.scorer(), own.sandbox(), own.items());
     }
 
     private static @Nullable SplitSizes sizes(Fields fields) {
@@ -309,16 +326,25 @@ class OrderReader {
         return read;
     }
 
-    private static RunSettings.Budget budget(Fields fields) {
+    private static RunSettings.Budget budget(Fields fields, TaskKits.Resolved kit) {
         Fields budget = fields.object("budget");
         RunSettings.Budget defaults = RunSettings.Budget.DEFAULTS;
+        boolean tools = !kit.kit().tools().isEmpty();
+        long most = kit.mostToolCalls();
+        Long toolCalls = tools ? Math.min(DEFAULT_TOOL_CALLS, most) : null;
         if (budget == null) {
-            return defaults;
+            return new RunSettings.Budget(defaults.solverCalls(), defaults.tokens(), defaults.wallClockS(), toolCalls);
+        }
+        if (tools) {
+            toolCalls = budget.integer("tool_calls", Math.min(DEFAULT_TOOL_CALLS, most), 1, most);
+        } else if (budget.has("tool_calls")) {
+            budget.fault("tool_calls", "is for tasks with tools");
         }
         RunSettings.Budget read = new RunSettings.Budget(
                 budget.integer("solver_calls", defaults.solverCalls(), 1, 100_000_000),
                 budget.integer("tokens", defaults.tokens(), 1, 1_000_000_000_000L),
-                budget.integer("wall_clock_s", defaults.wallClockS(), 1, 31_536_000));
+                budget.integer("wall_clock_s", defaults.wallClockS(), 1, 31_536_000),
+                toolCalls);
         budget.end();
         return read;
     }

@@ -103,9 +103,9 @@ public class Orders {
         List<String> regression = regression(order, items);
         checkReport(order, items);
         checkBudget(kind, order, items);
-        harnesses.check(order.harness(), "/harness/source", order.limits());
+        harnesses.check(order.harness(), "/harness/source", order.limits(), order.kit());
         if (order.baseline() != null) {
-            harnesses.check(order.baseline(), "/baseline/source", order.limits());
+            harnesses.check(order.baseline(), "/baseline/source", order.limits(), order.kit());
         }
         RunSettings settings = settings(order, items, regression);
         RunRow run = row(kind, order, items, settings, caller);
@@ -288,6 +288,7 @@ public class Orders {
         };
         return new RunSettings(
                 task,
+                order.task().sandbox(),
                 new RunSettings.HarnessSettings(Hashes.harness(order.harness())),
                 summaries,
                 new RunSettings.Splits(
@@ -347,13 +348,14 @@ public class Orders {
                 scorer,
                 proposer,
                 order.solverModel(),
-                order.solver().hash(order.solverModel().identity()),
+                order.kit().answersHash(order.solver().hash(order.solverModel().identity())),
                 order.demonstrations().stream()
                         .map(demonstration ->
                                 new RunPlan.Demonstrated(demonstration.name(), Hashes.harness(demonstration.result())))
                         .toList(),
                 order.report(),
-                traces.origin());
+                traces.origin(),
+                order.task().sandbox() == null ? null : order.kit());
         boolean recorded = order.solverModel().kind() == ModelInfo.Kind.RECORDED
                 || (proposer != null && proposer.kind() == ModelInfo.Kind.RECORDED);
         return new RunRow(

@@ -3,6 +3,10 @@ package org.harnesslearning.proposer.prompt;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.harnesslearning.contracts.execution.SandboxImage;
+import org.harnesslearning.contracts.execution.SandboxKit;
+import org.harnesslearning.contracts.execution.SandboxTool;
+import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.model.ChatRequest.Message;
 import org.harnesslearning.proposer.edit.ReplyForm;
 import org.harnesslearning.proposer.edit.WholeFile;
@@ -22,6 +26,7 @@ public final class PromptBuilder {
     private final Template system;
     private final Template user;
     private final String search;
+    private final String tools;
 
     /**
      * @param version folder of the prompt files, such as {@link #CURRENT}
@@ -32,6 +37,7 @@ public final class PromptBuilder {
         this.system = new Template(file("system.txt"));
         this.user = new Template(file("user.txt"));
         this.search = file("search.txt");
+        this.tools = file("tools.txt");
     }
 
     /** Version of the prompt files; never mixed in a training group. */
@@ -46,6 +52,8 @@ public final class PromptBuilder {
                 "system",
                 system.fill(Map.of(
                                 "search", request.retriever() ? search : "",
+                                "libraries", libraries(request.kit()),
+                                "tools", tools(request.kit()),
                                 "forbidden",
                                         request.forbiddenImports().isEmpty()
                                                 ? "nothing"
@@ -63,6 +71,45 @@ public final class PromptBuilder {
             messages.add(new Message("assistant", request.replyPrefix()));
         }
         return new ProposerPrompt(messages, version, demonstration == null ? null : demonstration.name(), continued);
+    }
+
+    private static String libraries(SandboxKit kit) {
+        SandboxImage image = kit.image();
+        String more = image == null ? "" : oneLine(image.description()).replaceAll("\\.+$", "");
+        return "the standard library" + (more.isEmpty() ? " only" : " and this: " + more);
+    }
+
+    private String tools(SandboxKit kit) {
+        if (kit.tools().isEmpty()) {
+            return "";
+        }
+        StringBuilder lines = new StringBuilder(tools);
+        for (SandboxTool tool : kit.tools()) {
+            String result = switch (tool.answer()) {
+                case JSON -> "a JSON value";
+                case TEXT -> "text";
+            };
+            lines.append("  - \"")
+                    .append(tool.name())
+                    .append("\": ")
+                    .append(tool.description().isEmpty() ? "" : ended(oneLine(tool.description())) + " ")
+                    .append("Arguments, as JSON Schema: ")
+                    .append(Json.write(tool.arguments()))
+                    .append(". Returns ")
+                    .append(result)
+                    .append("; at most ")
+                    .append(tool.callsPerQuestion())
+                    .append(" calls a question.\n");
+        }
+        return lines.toString();
+    }
+
+    private static String oneLine(String text) {
+        return text.strip().replaceAll("\\s+", " ");
+    }
+
+    private static String ended(String sentence) {
+        return sentence.endsWith(".") ? sentence : sentence + ".";
     }
 
     private Message turn(String task, String harness, String report) {

@@ -12,6 +12,7 @@ import org.harnesslearning.contracts.execution.ModelCall;
 import org.harnesslearning.contracts.execution.PythonRun;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.ToolCall;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.jspecify.annotations.Nullable;
 
@@ -225,16 +226,8 @@ public final class ReportRenderer {
             String detail = switch (kind) {
                 case EXCEPTION -> signature(result.error());
                 case REPEATED -> answer(entry);
-                case CONTAINS,
-                        TIMEOUT,
-                        CALL_BUDGET,
-                        OUTPUT_LIMIT,
-                        MEMORY,
-                        SANDBOX_VIOLATION,
-                        ERROR,
-                        PARTLY,
-                        WRONG,
-                        EMPTY -> "";
+                case CALL_BUDGET -> signature(result.error());
+                case CONTAINS, TIMEOUT, OUTPUT_LIMIT, MEMORY, SANDBOX_VIOLATION, ERROR, PARTLY, WRONG, EMPTY -> "";
             };
             bySignature
                     .computeIfAbsent(kind + "\n" + detail, absent -> new Cluster(kind))
@@ -317,8 +310,9 @@ public final class ReportRenderer {
         QuestionResult result = entry.result();
         HarnessError error = result.error();
         int count = cluster.entries.size();
+        boolean tool = cluster.kind == Kind.CALL_BUDGET && error != null;
         StringBuilder out = new StringBuilder(section(
-                cluster.kind.name().toLowerCase(Locale.ROOT),
+                tool ? "tool_budget" : cluster.kind.name().toLowerCase(Locale.ROOT),
                 Map.of(
                         "number", number,
                         "alike", count == 1 ? "" : section("alike", Map.of("count", count)),
@@ -346,6 +340,7 @@ public final class ReportRenderer {
             }
         }
         calls(out, entry, detail);
+        tools(out, result, detail);
         programs(out, result, detail);
         if (detail != Detail.LEAST) {
             output(out, "Log: ", String.join("\n", result.trace().log()), detail);
@@ -394,6 +389,25 @@ public final class ReportRenderer {
         return prompt.equals(question.strip())
                 ? "the question"
                 : trim(question.isBlank() ? prompt : prompt.replace(question.strip(), "<question>"), limit);
+    }
+
+    private static void tools(StringBuilder out, QuestionResult result, Detail detail) {
+        List<ToolCall> calls = result.trace().toolCalls();
+        for (int i = 0; i < calls.size() && detail.calls > 0; i++) {
+            if (calls.size() > detail.calls && i == detail.calls - 1 && i < calls.size() - 1) {
+                line(out, "", "(" + (calls.size() - detail.calls) + " tool calls between)");
+                i = calls.size() - 1;
+            }
+            ToolCall call = calls.get(i);
+            String got = call.result();
+            line(
+                    out,
+                    "Tool call " + (i + 1) + ": ",
+                    call.tool() + " " + trim(call.arguments(), detail.call)
+                            + (got == null
+                                    ? "; raised " + trim(call.error() == null ? "an error" : call.error(), detail.call)
+                                    : " gave " + trim(got.strip(), detail.call)));
+        }
     }
 
     private static void programs(StringBuilder out, QuestionResult result, Detail detail) {

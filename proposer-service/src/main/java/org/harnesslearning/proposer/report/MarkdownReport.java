@@ -250,6 +250,9 @@ final class MarkdownReport {
         line(out, "|---|---|---|---|");
         role(out, "proposer", usage.proposer());
         role(out, "solver", usage.solver());
+        if (usage.tools() != null) {
+            line(out, "| tools | %d | – | – |", usage.tools().calls());
+        }
         line(out, "");
         line(
                 out,

@@ -137,6 +137,9 @@ class Reports {
         return new RunReport.UsageByRole(
                 services.calls().usage(run.id()),
                 services.budgets().usage(run.id()).solver(),
+                settings.budget().toolCalls() == null
+                        ? null
+                        : services.toolCalls().spent(run.id()),
                 run.repeated(),
                 cost.of(run.id(), settings, services.properties()),
                 run.activeMs());

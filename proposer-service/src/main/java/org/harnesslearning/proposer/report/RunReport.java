@@ -1,9 +1,11 @@
 package org.harnesslearning.proposer.report;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.proposer.gate.Verdict;
+import org.harnesslearning.store.execution.ToolCalls;
 import org.harnesslearning.tasks.statistics.Interval;
 import org.jspecify.annotations.Nullable;
 
@@ -89,10 +91,11 @@ record RunReport(
             @Nullable Double similarity,
             @Nullable String diff) {}
 
-    /** Calls and tokens; repeated ones were made twice because of a kill. */
+    /** Calls and tokens, of tools where the task has some; repeated ones were made twice because of a kill. */
     record UsageByRole(
             Usage proposer,
             Usage solver,
+            @JsonInclude(JsonInclude.Include.NON_NULL) ToolCalls.@Nullable Spent tools,
             long repeated,
             @Nullable Double cost,
             long wallClockMs) {}

@@ -115,7 +115,9 @@ class Judge {
         for (int tries = 1; check == null; tries++) {
             try {
                 check = executor.check(new CheckRequest(
-                        services.harnesses().source(hash), run.settings().limits()));
+                        services.harnesses().source(hash),
+                        run.settings().limits(),
+                        run.plan().kit()));
             } catch (PlatformException | RestClientException e) {
                 Optional<Duration> wait =
                         e instanceof PlatformException failure ? patience.after(failure) : Optional.empty();

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.proposer.prompt.Demonstration;
 import org.harnesslearning.proposer.prompt.Demonstrations;
@@ -61,6 +62,7 @@ public class Prompts {
      * The whole prompt.
      *
      * @param demonstration name of the earlier turn; null for none
+     * @param kit image and tools of the task; null for none
      */
     ProposerPrompt messages(
             String description,
@@ -68,7 +70,8 @@ public class Prompts {
             String harness,
             String report,
             @Nullable String demonstration,
-            RunSettings.Proposer proposer) {
+            RunSettings.Proposer proposer,
+            @Nullable SandboxKit kit) {
         Demonstration shown = demonstration == null
                 ? null
                 : demonstrations(proposer.demonstrations()).orElseThrow().forFamily(family).stream()
@@ -83,6 +86,7 @@ public class Prompts {
                 shown,
                 PromptRequest.DEFAULT_FORBIDDEN_IMPORTS,
                 false,
+                Objects.requireNonNullElse(kit, SandboxKit.NONE),
                 Objects.requireNonNullElse(proposer.replyPrefix(), "")));
     }
 }

@@ -104,7 +104,13 @@ class Proposer {
         }
         RunSettings.Proposer settings = Objects.requireNonNull(run.settings().proposer());
         ProposerPrompt prompt = prompts.messages(
-                run.plan().description(), run.plan().family(), parentSource, report, group.demonstration(), settings);
+                run.plan().description(),
+                run.plan().family(),
+                parentSource,
+                report,
+                group.demonstration(),
+                settings,
+                run.plan().kit());
         List<ChatRequest.Message> messages = prompt.messages();
         services.tx().executeWithoutResult(status -> {
             services.calls()

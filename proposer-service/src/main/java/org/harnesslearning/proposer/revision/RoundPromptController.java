@@ -65,7 +65,8 @@ class RoundPromptController {
                 services.harnesses().source(row.parent()),
                 Objects.requireNonNull(row.reportText()),
                 null,
-                proposer);
+                proposer,
+                plan.kit());
         return new RoundPrompt(
                 prompt.messages(), prompt.continued(), versions.prompt(), versions.report(), versions.descriptions());
     }

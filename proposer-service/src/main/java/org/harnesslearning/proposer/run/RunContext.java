@@ -173,11 +173,15 @@ public final class RunContext {
         long asked = Math.max(1, services.evaluations().answered(row.id()));
         double calls = Math.max(1, (double) usage.solver().calls() / asked);
         double tokens = (double) (usage.solver().promptTokens() + usage.solver().completionTokens()) / asked;
+        double tools = budget.mostToolCalls() == 0
+                ? 0
+                : Math.max(1, (double) services.toolCalls().spent(row.id()).calls() / asked);
         services.limits()
                 .limit(
                         row.id(),
                         Reserve.forRounds(budget.solverCalls(), calls, questions),
                         Reserve.forRounds(budget.tokens(), tokens, questions),
+                        Reserve.forRounds(budget.mostToolCalls(), tools, questions),
                         services.clock().instant().plusMillis(Math.max(0, allowedMs() - usedMs())));
     }
 

@@ -82,7 +82,7 @@ public class RunDesk {
                 return Optional.empty();
             }
             RunSettings.Budget budget = settings.budget();
-            services.budgets().open(run.id(), budget.solverCalls(), budget.tokens(), null);
+            services.budgets().open(run.id(), budget.solverCalls(), budget.tokens(), null, budget.mostToolCalls());
             RunRow row = services.runs().get(run.id());
             events.append(run.id(), "state", Map.of("state", RunState.QUEUED));
             RunJob.schedule(scheduler, row, services.clock().instant());

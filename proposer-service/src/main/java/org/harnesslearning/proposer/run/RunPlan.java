@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.model.ModelInfo;
 import org.harnesslearning.contracts.task.ScorerRef;
 import org.jspecify.annotations.Nullable;
@@ -15,10 +16,11 @@ import org.jspecify.annotations.Nullable;
  * @param description the task, as the proposer reads it
  * @param family built-in family, if the task is one
  * @param proposer null for evaluations
- * @param solverHash hash of model and decoding
+ * @param solverHash hash of model and decoding, and of image and tools where there are some
  * @param demonstrations earlier turns in rotation order; empty for none
  * @param report structured report given with a revision request; null where the run makes its own
  * @param origin the request that ordered the run; null in rows of earlier versions
+ * @param kit image and tools of the task, as they were offered then; null for none
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record RunPlan(
@@ -30,7 +32,8 @@ public record RunPlan(
         String solverHash,
         List<Demonstrated> demonstrations,
         @Nullable List<QuestionResult> report,
-        @Nullable Origin origin) {
+        @Nullable Origin origin,
+        @Nullable SandboxKit kit) {
     /**
      * A demonstration.
      *

@@ -3,6 +3,7 @@ package org.harnesslearning.proposer.run;
 import java.time.Clock;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.store.execution.RunBudgets;
+import org.harnesslearning.store.execution.ToolCalls;
 import org.harnesslearning.store.harness.HarnessStore;
 import org.harnesslearning.store.run.CandidateStore;
 import org.harnesslearning.store.run.EvaluationStore;
@@ -26,4 +27,5 @@ public record RunServices(
         EvaluationStore evaluations,
         HarnessStore harnesses,
         RunBudgets budgets,
+        ToolCalls toolCalls,
         RunLimits limits) {}

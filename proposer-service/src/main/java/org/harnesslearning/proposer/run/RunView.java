@@ -201,6 +201,9 @@ public class RunView {
         usage.put("cached", spent.cached());
         usage.put("proposer", services.calls().usage(run.id()));
         usage.put("solver", spent.solver());
+        if (settings(run).budget().toolCalls() != null) {
+            usage.put("tools", services.toolCalls().spent(run.id()));
+        }
         usage.put("cost", cost.of(run.id(), settings(run), services.properties()));
         usage.put("wall_clock_ms", run.activeMs());
         return usage;

@@ -10,6 +10,7 @@ import org.harnesslearning.contracts.execution.SolverSettings;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.ScorerRef;
 import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.contracts.task.TaskSandbox;
 import org.harnesslearning.proposer.edit.ReplyForm;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The effective request of a run: every default filled in, the harness and the items replaced by their hashes. It is
  * stored with the run, returned as {@code settings}, and all that the job reads.
  *
+ * @param sandbox image and tools that the task names; null for none
  * @param items what the task's splits came to
  * @param rounds null for revisions and evaluations
  * @param selection null for revisions and evaluations
@@ -32,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record RunSettings(
         TaskSettings task,
+        @Nullable TaskSandbox sandbox,
         HarnessSettings harness,
         Map<Split, ItemsSummary> items,
         Splits splits,
@@ -136,10 +139,21 @@ public record RunSettings(
      * @param solverCalls calls of {@code env.llm} over the whole run
      * @param tokens prompt and completion tokens of proposer and solver together
      * @param wallClockS seconds of work, pauses not counted
+     * @param toolCalls calls of {@code env.tool} over the whole run; null for tasks without tools
      */
-    public record Budget(long solverCalls, long tokens, long wallClockS) {
-        /** Defaults of the public API. */
-        public static final Budget DEFAULTS = new Budget(2000, 2_000_000, 3600);
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record Budget(
+            long solverCalls,
+            long tokens,
+            long wallClockS,
+            @Nullable Long toolCalls) {
+        /** Defaults of the public API, without tools. */
+        public static final Budget DEFAULTS = new Budget(2000, 2_000_000, 3600, null);
+
+        /** Calls of tools; 0 without tools. */
+        public long mostToolCalls() {
+            return toolCalls == null ? 0 : toolCalls;
+        }
     }
 
     /**

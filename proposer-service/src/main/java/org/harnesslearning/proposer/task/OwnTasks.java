@@ -10,6 +10,7 @@ import org.harnesslearning.contracts.request.Fields;
 import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.ScorerRef;
 import org.harnesslearning.contracts.task.Split;
+import org.harnesslearning.contracts.task.TaskSandbox;
 import org.harnesslearning.store.task.TaskStore;
 import org.harnesslearning.tasks.OwnItem;
 import org.harnesslearning.tasks.OwnTask;
@@ -25,17 +26,24 @@ public class OwnTasks {
     private static final int LONGEST_DESCRIPTION = 8000;
 
     private final TaskStore store;
+    private final TaskKits kits;
     private final Scorers scorers = Scorers.own();
 
-    OwnTasks(TaskStore store) {
+    OwnTasks(TaskStore store, TaskKits kits) {
         this.store = store;
+        this.kits = kits;
     }
 
-    /** A task that was read without a fault. */
-    public record Own(String description, ScorerRef scorer, TaskItems items) {}
+    /**
+     * A task that was read without a fault.
+     *
+     * @param sandbox image and tools that it names; null for none
+     */
+    public record Own(
+            String description, ScorerRef scorer, @Nullable TaskSandbox sandbox, TaskItems items) {}
 
     /**
-     * Reads {@code description}, {@code scorer} and {@code items} of an object; faults are noted.
+     * Reads {@code description}, {@code scorer}, {@code sandbox} and {@code items} of an object; faults are noted.
      *
      * @return null with a fault
      */
@@ -45,6 +53,7 @@ public class OwnTasks {
             fields.fault("description", "is missing");
         }
         ScorerRef scorer = scorer(fields, faults);
+        TaskSandbox sandbox = kits.read(fields, faults);
         JsonNode given = fields.value("items");
         if (given == null) {
             fields.fault("items", "is missing");
@@ -58,18 +67,23 @@ public class OwnTasks {
                 scorer,
                 fields.pointer("items"),
                 faults);
-        return description == null || items == null ? null : new Own(description, scorer, items);
+        return description == null || items == null ? null : new Own(description, scorer, sandbox, items);
     }
 
     /** Reads JSON Lines; throws at once. */
-    public Own readJsonl(String text, String description, ScorerRef scorer, boolean allowMissingHeldOut) {
+    public Own readJsonl(
+            String text,
+            String description,
+            ScorerRef scorer,
+            @Nullable TaskSandbox sandbox,
+            boolean allowMissingHeldOut) {
         Faults faults = new Faults();
         TaskItems items = items(() -> OwnTask.readJsonl(text, "/items"), allowMissingHeldOut, scorer, "/items", faults);
         faults.check();
         if (items == null) {
             throw new IllegalStateException("no items and no fault");
         }
-        return new Own(description, scorer, items);
+        return new Own(description, scorer, sandbox, items);
     }
 
     private interface Reader {
@@ -129,6 +143,7 @@ public class OwnTasks {
             return new Own(
                     task.description(),
                     task.scorer(),
+                    task.sandbox(),
                     new TaskItems(
                             items.getOrDefault(Split.FEEDBACK, List.of()),
                             items.getOrDefault(Split.DEV, List.of()),

@@ -41,14 +41,23 @@ class TaskController {
     private static final int MAX_NAME = 200;
 
     private final OwnTasks ownTasks;
+    private final TaskKits kits;
     private final TaskStore store;
     private final Prompts prompts;
     private final TransactionTemplate tx;
     private final Ids ids;
     private final Clock clock;
 
-    TaskController(OwnTasks ownTasks, TaskStore store, Prompts prompts, TransactionTemplate tx, Ids ids, Clock clock) {
+    TaskController(
+            OwnTasks ownTasks,
+            TaskKits kits,
+            TaskStore store,
+            Prompts prompts,
+            TransactionTemplate tx,
+            Ids ids,
+            Clock clock) {
         this.ownTasks = ownTasks;
+        this.kits = kits;
         this.store = store;
         this.prompts = prompts;
         this.tx = tx;
@@ -79,6 +88,8 @@ class TaskController {
             @RequestParam("description") String description,
             @RequestParam(name = "scorer", defaultValue = "exact") String scorer,
             @RequestParam(name = "name", required = false) @Nullable String name,
+            @RequestParam(name = "image", required = false) @Nullable String image,
+            @RequestParam(name = "tools", required = false) @Nullable String tools,
             @RequestParam(name = "allow_missing_held_out", defaultValue = "false") boolean allowMissing,
             Caller caller) {
         Faults faults = new Faults();
@@ -90,12 +101,22 @@ class TaskController {
         if (ref == null) {
             throw new IllegalStateException("no scorer and no fault");
         }
-        return created(name, ownTasks.readJsonl(JsonBody.text(body), description, ref, allowMissing), caller);
+        return created(
+                name,
+                ownTasks.readJsonl(JsonBody.text(body), description, ref, kits.read(image, tools), allowMissing),
+                caller);
     }
 
     private ResponseEntity<Object> created(@Nullable String name, OwnTasks.Own own, Caller caller) {
         TaskRow task = new TaskRow(
-                ids.next("tsk"), TaskRow.ITEMS, name, own.description(), own.scorer(), caller.key(), clock.instant());
+                ids.next("tsk"),
+                TaskRow.ITEMS,
+                name,
+                own.description(),
+                own.scorer(),
+                own.sandbox(),
+                caller.key(),
+                clock.instant());
         Map<Split, List<Item>> items = new EnumMap<>(Split.class);
         for (Split split : Split.values()) {
             items.put(split, own.items().of(split));
@@ -143,6 +164,9 @@ class TaskController {
         view.put("name", task.name());
         view.put("description", task.description());
         view.put("scorer", task.scorer());
+        if (task.sandbox() != null) {
+            view.put("sandbox", task.sandbox());
+        }
         Map<String, Object> splits = new LinkedHashMap<>();
         items.forEach((split, list) -> splits.put(split.json(), split(split, list, caller)));
         view.put("splits", splits);

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import java.io.IOException;
 import java.util.List;
+import org.harnesslearning.contracts.execution.SandboxImage;
+import org.harnesslearning.contracts.execution.SandboxKit;
+import org.harnesslearning.contracts.execution.SandboxTool;
+import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.model.ChatRequest.Message;
 import org.harnesslearning.proposer.edit.ReplyForm;
 import org.harnesslearning.tasks.TaskDescriptions;
@@ -48,6 +52,38 @@ class PromptBuilderTest {
         Golden.check(
                 "prompt-whole-file.txt",
                 Golden.text(builder.build(request(ReplyForm.WHOLE_FILE, program(), true, "The "))));
+    }
+
+    @Test
+    void toolsAndImageOfTheTaskAreTold() throws IOException {
+        SandboxTool prices = new SandboxTool(
+                "prices",
+                "Price of an article\nin cents",
+                Json.mapper().readTree("{\"type\":\"object\",\"properties\":{\"article\":{\"type\":\"string\"}}}"),
+                SandboxTool.Answer.JSON,
+                16,
+                "sha256:1");
+        SandboxTool news = new SandboxTool(
+                "news", "", Json.mapper().readTree("{\"type\":\"object\"}"), SandboxTool.Answer.TEXT, 2, "sha256:2");
+        SandboxKit kit =
+                new SandboxKit(new SandboxImage("money", "team/money:1", "money (euros)."), List.of(prices, news));
+        PromptRequest plain = request(ReplyForm.SEARCH_REPLACE, null, false, "");
+        Golden.check(
+                "prompt-tools.txt",
+                Golden.text(builder.build(new PromptRequest(
+                        plain.task(),
+                        plain.harness(),
+                        new ReportRenderer(PromptBuilder.CURRENT)
+                                .render(
+                                        Reports.withTools(),
+                                        TokenCounter.byCharacters(),
+                                        ReportRenderer.DEFAULT_MAX_TOKENS),
+                        plain.replyForm(),
+                        null,
+                        plain.forbiddenImports(),
+                        false,
+                        kit,
+                        ""))));
     }
 
     @Test

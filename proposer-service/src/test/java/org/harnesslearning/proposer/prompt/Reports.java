@@ -6,6 +6,7 @@ import org.harnesslearning.contracts.execution.ModelCall;
 import org.harnesslearning.contracts.execution.PythonRun;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
+import org.harnesslearning.contracts.execution.ToolCall;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.model.ChatRequest;
@@ -59,6 +60,32 @@ final class Reports {
                 List.of(
                         new HarnessError.Frame(4, "run", "return parse(env.llm(question))"),
                         new HarnessError.Frame(line, "parse", "return int(reply)")));
+    }
+
+    /** Questions whose harness called tools. */
+    static List<ReportEntry> withTools() {
+        ToolCall found = new ToolCall("prices", "{\"article\":\"lamp\"}", "{\"cents\":1990}", null, 200, 12);
+        ToolCall refused = new ToolCall(
+                "prices",
+                "{\"article\":\"lamps\"}",
+                null,
+                "http: the tool prices answered with status 404: no article lamps",
+                404,
+                12);
+        return List.of(
+                entry("What do 2 lamps cost?", "39.80", QuestionCode.OK, 0, "unknown", null, tools(found, refused)),
+                entry(
+                        "What do 9 lamps cost?",
+                        "179.10",
+                        QuestionCode.CALL_BUDGET,
+                        0,
+                        null,
+                        new HarnessError("CallBudget", "more than 5 calls of the tool prices", List.of()),
+                        tools(found, found, found, found, found)));
+    }
+
+    private static QuestionResult.Trace tools(ToolCall... calls) {
+        return new QuestionResult.Trace("", "", List.of(), List.of(), List.of(), List.of(calls));
     }
 
     static List<ReportEntry> mixed() {

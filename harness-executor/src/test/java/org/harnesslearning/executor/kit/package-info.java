@@ -1,0 +1,4 @@
+@NullMarked
+package org.harnesslearning.executor.kit;
+
+import org.jspecify.annotations.NullMarked;
