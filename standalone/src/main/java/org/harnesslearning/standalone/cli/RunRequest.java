@@ -25,6 +25,8 @@ final class RunRequest {
             "task-seed",
             "scorer",
             "description",
+            "image",
+            "tools",
             "feedback",
             "dev",
             "held-out",
@@ -37,6 +39,7 @@ final class RunRequest {
             "seed",
             "calls",
             "tokens",
+            "tool-calls",
             "wall-clock");
 
     /** Options without one. */
@@ -48,13 +51,15 @@ final class RunRequest {
               --harness FILE        the starting harness; default: the task's seed harness
               --scorer NAME         for own items: exact (default), numeric, em, token_f1, regex, json
               --description TEXT    for own items: what the proposer is told about the task
+              --image NAME          for own items: sandbox image of the operator's that harnesses run in
+              --tools NAME,…        for own items: tools of the operator's that env.tool knows
               --task-seed N         for a family: seed of its questions (42)
               --feedback N --dev N --held-out N   questions by split
               --candidates N        candidates a round (4)
               --model NAME          proposer and solver; --proposer NAME and --solver NAME set one of them
               --demonstrations SET  earlier turns for the proposer; none for no set
               --reply-form FORM     search_replace or whole_file
-              --calls N --tokens N --wall-clock S   budget
+              --calls N --tokens N --tool-calls N --wall-clock S   budget
               --seed N              of the run (1)
               --allow-missing-held-out            accept own items without held-out ones
               --url URL --key KEY   another platform; default: HARNESS_URL and HARNESS_KEY, else the one of ./harness up
@@ -104,6 +109,7 @@ final class RunRequest {
         Map<String, Object> budget = new LinkedHashMap<>();
         arguments.integer("calls", 1).ifPresent(n -> budget.put("solver_calls", n));
         arguments.integer("tokens", 1).ifPresent(n -> budget.put("tokens", n));
+        arguments.integer("tool-calls", 1).ifPresent(n -> budget.put("tool_calls", n));
         arguments.integer("wall-clock", 1).ifPresent(n -> budget.put("wall_clock_s", n));
         putUnlessEmpty(body, "budget", budget);
         arguments.integer("seed", 0).ifPresent(n -> body.put("seed", n));
@@ -121,12 +127,17 @@ final class RunRequest {
 
     private static Map<String, Object> task(Arguments arguments, Api api) {
         String task = arguments.required("task");
+        Path file = Path.of(task);
+        boolean own = !task.startsWith("tsk_") && (task.endsWith(".jsonl") || task.contains("/") || Files.exists(file));
+        if (!own
+                && (arguments.text("image").isPresent()
+                        || arguments.text("tools").isPresent())) {
+            throw CommandException.usage("--image and --tools are for own items in a file");
+        }
         if (task.startsWith("tsk_")) {
             return Map.of("id", task);
         }
-        Path file = Path.of(task);
-        boolean named = task.endsWith(".jsonl") || task.contains("/");
-        if (!named && !Files.exists(file)) {
+        if (!own) {
             Map<String, Object> family = new LinkedHashMap<>();
             family.put("family", task);
             arguments.integer("task-seed", 0).ifPresent(seed -> family.put("seed", seed));
@@ -140,6 +151,10 @@ final class RunRequest {
                         .text("description")
                         .orElse("Answer the question. The answer is compared with the expected one."));
         upload.put("scorer", arguments.text("scorer").orElse("exact"));
+        Map<String, Object> sandbox = new LinkedHashMap<>();
+        arguments.text("image").ifPresent(name -> sandbox.put("image", name));
+        arguments.text("tools").ifPresent(names -> sandbox.put("tools", List.of(names.split(",", -1))));
+        putUnlessEmpty(upload, "sandbox", sandbox);
         upload.put("items", items(file));
         if (arguments.flag("allow-missing-held-out")) {
             upload.put("allow_missing_held_out", true);

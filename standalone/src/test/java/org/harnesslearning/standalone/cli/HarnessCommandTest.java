@@ -328,6 +328,20 @@ class HarnessCommandTest {
     }
 
     @Test
+    void image_and_tools_go_with_own_items_only() throws Exception {
+        servesARun(finished(0.8, 0.6, "none"));
+        api.on("POST /tasks", 201, "{\"id\":\"tsk_9\"}");
+        Path items = Files.writeString(folder.resolve("t.jsonl"), "{\"question\":\"1+1\",\"answer\":\"2\"}\n");
+        assertThat(run("adapt", "--task", items.toString(), "--image", "money", "--tools", "a,b", "--tool-calls", "9"))
+                .isEqualTo(ExitCode.DONE);
+        assertThat(api.seen("POST /tasks").getFirst().body())
+                .contains("\"sandbox\":{\"image\":\"money\",\"tools\":[\"a\",\"b\"]}");
+        assertThat(api.seen("POST /adapt").getFirst().body()).contains("\"tool_calls\":9");
+        assertThat(run("adapt", "--task", "chain_sum", "--tools", "a")).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("--image and --tools are for own items in a file");
+    }
+
+    @Test
     void a_problem_is_shown_with_its_code_and_fields() {
         api.on("POST /adapt", 400, """
                 {"code":"UNKNOWN_FAMILY","detail":"no such family","request_id":"r1",
