@@ -84,7 +84,7 @@ public final class TrainingBenchmark {
     }
 
     /** One prompt token and {@code length} more, all predicted: {@code length} positions are computed. */
-    private static List<Sequence> batch(int size, int length, int vocabulary) {
+    static List<Sequence> batch(int size, int length, int vocabulary) {
         List<Sequence> batch = new ArrayList<>();
         for (int row = 0; row < size; row++) {
             int[] completion = new int[length];

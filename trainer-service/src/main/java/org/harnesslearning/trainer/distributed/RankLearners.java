@@ -3,7 +3,7 @@ package org.harnesslearning.trainer.distributed;
 import org.jspecify.annotations.Nullable;
 
 /** Learners of rank 0. Alone, it loads no native library before the first one is opened. */
-final class RankLearners implements Learners, AutoCloseable {
+final class RankLearners implements Learners {
     private final @Nullable Rendezvous rendezvous;
 
     RankLearners(RankEnvironment place, DistributedSettings settings) {

@@ -12,9 +12,10 @@ import org.harnesslearning.trainer.distributed.SharedObjective;
  *
  * @param normalizer completion tokens of the whole batch, over all processes
  */
-record LikelihoodObjective(double normalizer) implements SharedObjective {
+public record LikelihoodObjective(double normalizer) implements SharedObjective {
+    /** Checks. */
     @JsonCreator
-    LikelihoodObjective(@JsonProperty("normalizer") double normalizer) {
+    public LikelihoodObjective(@JsonProperty("normalizer") double normalizer) {
         if (!(normalizer > 0)) {
             throw new IllegalArgumentException("a batch has tokens");
         }
