@@ -28,11 +28,14 @@ All stages      --out DIR (target/learn)  --model NAME (qwen2.5-coder-1.5b)  --s
                 --poll-ms N (1000)  --url URL  --key KEY (of scope admin; both from HARNESS_DATA by default)
 corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  --candidates N (8)  --passes N (2)
                 --states N (1) starting harnesses of a family in later passes  --revision-seconds N (300)
-                --held-out-share X (0.1) of the states
+                --held-out-share X (0.1) of the states  --again N (0) further passes from the minimal harness, with other
+                questions; the passes above are left out then
 sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
                 --patience N (4)  --steps N (1000)
-grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (2e-5)  --staleness N (0)
-                --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (10) steps
+grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (1e-5)  --staleness N (0)
+                --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (5) steps
+                --check true|false (true): each kept version on the withheld families; after --patience N (2) checks in a row
+                that are clearly below the best the run ends; the best version is the one that counts
                 --states N (1) starting harnesses of a family beside the minimal one  --families A,B
 check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonstrations  --proposals N (4)
                 --repeats N (1)  --rounds N (3)  --round-candidates N (1)  --held-out N (12)  --question-seed N (42)
@@ -138,7 +141,7 @@ up() {
         --set solver.defaults.device=cuda --set solver.defaults.number-type=bf16 --set trainer.learner.device=cuda
         # Scorers of Reasoning Gym share one container: with one processor they would bound everything.
         --set executor.sandbox.cpus=4 --set "executor.admission.cpus=$((4 * containers + 64))"
-        --set executor.gym.max-requests=40 --set executor.gym.memory-mib=4096
+        --set executor.gym.max-requests=48 --set executor.gym.memory-mib=8192 --set executor.sandbox.pids=256
         --set executor.pool.size=24
         --set db-scheduler.threads=64
         --set proposer.candidate-lanes=8 --set proposer.question-lanes=3
@@ -168,15 +171,13 @@ up() {
   fi
   mkdir -p "$HARNESS_DATA/logs"
   rm -f "$HARNESS_DATA/ready"
-  # A run at work holds one connection for its lock, and its parts need more: far more than the services' defaults foresee.
+  # More at once than the services' own defaults for connections foresee.
   mkdir -p "$HARNESS_DATA/config"
-  for name in proposer-service=200 harness-executor=60 trainer-service=60; do
+  for name in proposer-service=80 harness-executor=60 trainer-service=40; do
     [ -e "$HARNESS_DATA/config/${name%=*}.yaml" ] ||
       printf 'spring.datasource.hikari.maximum-pool-size: %s\n' "${name#*=}" >"$HARNESS_DATA/config/${name%=*}.yaml"
   done
   log="$HARNESS_DATA/logs/start.log"
-  # PyTorch's attention by cuDNN builds a plan for each new sequence length; edits have all lengths.
-  export TORCH_CUDNN_SDPA_DEPRIORITIZED="${TORCH_CUDNN_SDPA_DEPRIORITIZED:-1}"
   say "starting the platform on $device (logs: $HARNESS_DATA/logs)"
   cd "$ROOT"
   setsid nohup "$JAVA" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow "-Xmx$heap" \

@@ -26,6 +26,7 @@ import hashlib
 import json
 import math
 import os
+import random
 import resource
 import select
 import selectors
@@ -37,7 +38,8 @@ import traceback
 
 SILENCE_S = 90
 MAX_FRAME = 32 << 20
-MAX_WORKERS = 6
+LEAST_WORKERS = 6
+MEMORY_OF_A_WORKER = 170 << 20  # of the container's, on average
 MAX_ITEMS = 20000
 CACHED_ENTRIES = 4096
 MAX_ANSWER = 100_000  # characters; longer answers are worth 0
@@ -49,6 +51,18 @@ SCORE_MEMORY = 256 << 20
 
 LENGTH = struct.Struct(">I")
 SCORE = struct.Struct(">d")
+
+
+def most_workers():
+    """More where the container has more memory: a worker that made room has to build its entries again."""
+    try:
+        with open("/sys/fs/cgroup/memory.max") as file:
+            return max(LEAST_WORKERS, int(file.read()) // MEMORY_OF_A_WORKER)
+    except (OSError, ValueError):
+        return LEAST_WORKERS
+
+
+MAX_WORKERS = most_workers()
 
 
 def frame(message):
@@ -127,6 +141,7 @@ class Worker:
         self.served = served
         self.descriptor = descriptor
         self.dataset = None
+        self.seed = None
         self.entries = {}
 
     def serve(self):
@@ -149,6 +164,7 @@ class Worker:
             if self.dataset is None:
                 import gym_library
 
+                self.seed = request["seed"]
                 self.dataset = gym_library.create(self.served, request["family"], request["config"], request["seed"])
             if request["op"] == "generate":
                 entries = [self.entry(index) for index in range(request["start"], request["start"] + request["count"])]
@@ -166,6 +182,8 @@ class Worker:
     def entry(self, index):
         entry = self.entries.get(index)
         if entry is None:
+            # list_functions draws from the module's generator as well: built again, an entry must be the same.
+            random.seed(f"{self.seed} {index}")
             entry = self.dataset[index]
             if len(self.entries) >= CACHED_ENTRIES:
                 self.entries.pop(next(iter(self.entries)))

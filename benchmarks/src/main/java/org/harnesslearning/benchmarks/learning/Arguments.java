@@ -12,10 +12,12 @@ import org.jspecify.annotations.Nullable;
 /** Options of a stage, {@code --name value} or {@code --name=value}; one that nobody asks for is refused. */
 final class Arguments {
     private static final Set<String> KNOWN = Set.of(
+            "again",
             "alpha",
             "arms",
             "batch",
             "candidates",
+            "check",
             "checkpoint-every",
             "demonstrations",
             "dev",

@@ -26,6 +26,9 @@ final class CorpusStage {
     /** A harness that scores so much is no state to begin from: nothing is left to gain. */
     static final double SOLVED = 0.95;
 
+    /** Numbers of passes that begin from the minimal harness again lie above this one. */
+    private static final int AGAIN = 100;
+
     private static final int PAGE = 200;
 
     private final Experiment experiment;
@@ -38,6 +41,7 @@ final class CorpusStage {
      * @param teacher model of the teacher
      * @param demonstrations set of earlier turns that it sees
      * @param passes number of revisions that lie behind the last pass's results
+     * @param again further passes from the minimal harness, with questions of their own; then no other pass is done
      * @param states starting harnesses of a family in the later passes
      * @param heldOutShare part of the states whose edits are not trained on; the loss on them decides when to stop
      * @param rollout the field {@code rollout} of the run
@@ -49,6 +53,7 @@ final class CorpusStage {
             String demonstrations,
             int candidates,
             int passes,
+            int again,
             int states,
             int atOnce,
             long seed,
@@ -107,14 +112,17 @@ final class CorpusStage {
     /** Gathers what is missing; false when the time was up before the end. */
     boolean run() {
         boolean whole = true;
-        for (int pass = 1; pass <= plan.passes(); pass++) {
+        for (int number = 1; number <= (plan.again() > 0 ? plan.again() : plan.passes()); number++) {
+            int pass = plan.again() > 0 ? AGAIN + number : number;
             whole &= pass(pass);
             tell(pass);
-            if (experiment.deadline().over()) {
-                return whole && pass == plan.passes();
-            }
         }
         return whole;
+    }
+
+    /** Whether a pass begins from what the one before was left with. */
+    private static boolean later(int pass) {
+        return pass > 1 && pass < AGAIN;
     }
 
     private boolean pass(int pass) {
@@ -123,7 +131,7 @@ final class CorpusStage {
                 .filter(line -> line.path("pass").asInt(0) == pass)
                 .forEach(line -> done.add(line.path("row").path("family").asString("")));
         Map<String, List<String>> starts = new LinkedHashMap<>();
-        if (pass > 1) {
+        if (later(pass)) {
             accepted(file, pass - 1).forEach((family, harnesses) -> {
                 List<String> chosen = harnesses.entrySet().stream()
                         .filter(entry -> entry.getValue() < SOLVED)
@@ -136,7 +144,7 @@ final class CorpusStage {
             });
         }
         List<String> families = plan.families().stream()
-                .filter(family -> !done.contains(family) && (pass == 1 || starts.containsKey(family)))
+                .filter(family -> !done.contains(family) && (!later(pass) || starts.containsKey(family)))
                 .toList();
         if (families.isEmpty()) {
             return true;
@@ -153,7 +161,7 @@ final class CorpusStage {
         request.put("kind", "sft");
         request.put("base_model", experiment.base());
         request.put("name", "corpus, pass " + pass);
-        request.put("seed", plan.seed() + 100L * pass);
+        request.put("seed", plan.seed() + (pass > AGAIN ? 730 + 10L * (pass - AGAIN) : 100L * pass));
         ArrayNode names = request.putArray("families");
         families.forEach(names::add);
         ObjectNode method = request.putObject("method");
@@ -163,7 +171,7 @@ final class CorpusStage {
                 .put("demonstrations", plan.demonstrations());
         method.put("epochs", 0);
         method.put("held_out_share", plan.heldOutShare());
-        int turns = pass == 1 ? 1 : plan.states();
+        int turns = later(pass) ? plan.states() : 1;
         method.put("states", families.size() * turns);
         method.put("candidates", plan.candidates());
         method.put("groups_in_flight", plan.atOnce());
@@ -171,7 +179,7 @@ final class CorpusStage {
         method.set("rollout", plan.rollout());
         method.set("lora", plan.lora());
         method.set("engine", plan.engine());
-        if (pass > 1) {
+        if (later(pass)) {
             ObjectNode own = method.putObject("family_harnesses");
             families.forEach(family -> {
                 ArrayNode hashes = own.putArray(family);

@@ -67,6 +67,30 @@ final class EvaluationStage {
             arms = List.copyOf(arms);
             parts = List.copyOf(parts);
         }
+
+        /** The same for other proposers and parts. */
+        Plan with(List<Arm> others, List<String> otherParts) {
+            return new Plan(
+                    set,
+                    families,
+                    others,
+                    solver,
+                    otherParts,
+                    feedback,
+                    dev,
+                    heldOut,
+                    proposals,
+                    repeats,
+                    rounds,
+                    chainCandidates,
+                    questionSeed,
+                    temperature,
+                    topP,
+                    maxTokens,
+                    solverMaxTokens,
+                    wallClockS,
+                    atOnce);
+        }
     }
 
     EvaluationStage(Experiment experiment, Plan plan) {

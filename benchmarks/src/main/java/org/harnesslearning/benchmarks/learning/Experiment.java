@@ -182,6 +182,25 @@ final class Experiment implements AutoCloseable {
         return content.version();
     }
 
+    /** Makes a kept version the one that a stage ends with. */
+    void settle(String stage, String version) {
+        if (version.equals(version(stage))) {
+            return;
+        }
+        for (JsonNode line : versions()) {
+            if (line.path("version").asString("").equals(version)
+                    && line.path("stage").asString("").equals(stage)) {
+                ObjectNode last = ((ObjectNode) line).deepCopy();
+                last.put("final", true);
+                file(VERSIONS).add(List.of(last));
+                say(
+                        "%s: ends with the version of step %d, %s",
+                        stage, line.path("step").asInt(0), version);
+                return;
+            }
+        }
+    }
+
     private void put(JsonNode line, Adapters.Content content) {
         client.put(
                 "/models/versions/" + content.version() + "/adapter?base=" + base + "&kind="

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.tasks.Families;
@@ -151,6 +152,7 @@ public final class Learn {
                 options.text("demonstrations", "default"),
                 options.whole("candidates", 8),
                 options.whole("passes", 2),
+                options.whole("again", 0),
                 options.whole("states", 1),
                 atOnce,
                 seed,
@@ -191,7 +193,7 @@ public final class Learn {
             }
             ids.forEach(corpora::add);
         }
-        return new TrainingStage(experiment, "sft", 0).run(request, steps) != null;
+        return new TrainingStage(experiment, "sft", 0, null, 1).run(request, steps) != null;
     }
 
     private boolean grpo(Experiment experiment) {
@@ -214,12 +216,15 @@ public final class Learn {
         method.put("measure_kl", Boolean.parseBoolean(options.text("measure-kl", "true")));
         method.set("rollout", rollout(0.8));
         method.set("engine", engine());
-        method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 2e-5));
+        method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 1e-5));
         String from = options.text("from");
         int steps = options.whole("steps", 40);
-        int keepEvery = options.whole("keep-every", 10);
+        int keepEvery = options.whole("keep-every", 5);
         int states = options.whole("states", 1);
-        options.end();
+        boolean checked = Boolean.parseBoolean(options.text("check", "true"));
+        int patience = options.whole("patience", 2);
+        // Settings of its evaluations, read before unknown options are refused.
+        EvaluationStage.Plan check = plan("withheld", withheld(), List.of(), List.of("revisions"));
         String parent = from != null ? from : experiment.version("sft");
         if (parent == null) {
             throw new LearnException("there is no version of the stage sft to begin from, and none is named by --from");
@@ -229,7 +234,30 @@ public final class Learn {
             request.put("parent", parent);
             starts(experiment, method, families, states);
         }
-        return new TrainingStage(experiment, "grpo", keepEvery).run(request, steps) != null;
+        TrainingStage.Check score = (name, version) -> score(experiment, check, name, version);
+        return new TrainingStage(experiment, "grpo", keepEvery, checked ? score : null, patience).run(request, steps)
+                != null;
+    }
+
+    private static List<String> withheld() {
+        return Families.of(Family.Role.WITHHELD).stream().map(Family::name).toList();
+    }
+
+    /** Mean score of a version's edits on the withheld families; no number when the time is up before. */
+    private double score(Experiment experiment, EvaluationStage.Plan check, String name, String version) {
+        EvaluationStage.Plan plan = check.with(List.of(learned(experiment, name, version)), List.of("revisions"));
+        if (!new EvaluationStage(experiment, plan).run()) {
+            return Double.NaN;
+        }
+        return experiment.file(Experiment.OUTCOMES).lines("proposal").stream()
+                .filter(line -> line.path("set").asString("").equals(plan.set())
+                        && line.path("arm").asString("").equals(name)
+                        && line.path("solver").asString("").equals(solver)
+                        && Set.of("scored", "invalid")
+                                .contains(line.path("outcome").asString("")))
+                .mapToDouble(line -> line.path("mean").asDouble(0))
+                .average()
+                .orElse(Double.NaN);
     }
 
     /** Beside the minimal harness: the best that the corpus has of each family, where there is something left to gain. */

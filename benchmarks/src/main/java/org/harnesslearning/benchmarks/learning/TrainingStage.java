@@ -1,6 +1,7 @@
 package org.harnesslearning.benchmarks.learning;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
@@ -17,22 +18,38 @@ final class TrainingStage {
     /** What the end of a run takes beyond its last step. */
     private static final long END_S = 30;
 
+    /** Two checks of equal versions differ by about that much. */
+    private static final double TOLERANCE = 0.05;
+
     private static final int SEEDS_A_STEP = 20;
 
     private final Experiment experiment;
     private final RawFile file;
     private final String stage;
     private final int keepEvery;
+    private final @Nullable Check check;
+    private final int patience;
 
     /**
      * @param stage such as {@code sft}
      * @param keepEvery steps between two versions that are kept as files while the run goes on; 0 for none
+     * @param check scores each kept version; null for none
+     * @param patience checks in a row that lie below the best by {@link #TOLERANCE} or more, after which the run ends with
+     *     the best version
      */
-    TrainingStage(Experiment experiment, String stage, int keepEvery) {
+    TrainingStage(Experiment experiment, String stage, int keepEvery, @Nullable Check check, int patience) {
         this.experiment = experiment;
         this.file = experiment.file(Experiment.TRAINING);
         this.stage = stage;
         this.keepEvery = keepEvery;
+        this.check = check;
+        this.patience = patience;
+    }
+
+    /** How good a version is, on families that are not trained on. */
+    interface Check {
+        /** A score; no number when there was no time for it. */
+        double score(String name, String version);
     }
 
     /**
@@ -121,6 +138,7 @@ final class TrainingStage {
         }
         long asked = after / Math.max(1, keepEvery);
         boolean pausing = false;
+        int worse = 0;
         while (true) {
             JsonNode run = experiment.client().get(path);
             after = steps(id, first, after);
@@ -131,6 +149,10 @@ final class TrainingStage {
             }
             if (state.equals("paused")) {
                 keepNewest(id, first);
+                if (worse >= patience) {
+                    experiment.client().control(path + "/cancel");
+                    return best();
+                }
                 experiment.say(
                         "%s: paused at step %d: %s",
                         stage, first + after, run.path("message").asString(""));
@@ -142,7 +164,12 @@ final class TrainingStage {
             }
             if (keepEvery > 0 && after / keepEvery > asked) {
                 asked = after / keepEvery;
-                keepNewest(id, first);
+                worse = check(keepNewest(id, first), worse);
+                if (worse >= patience && !pausing) {
+                    pausing = true;
+                    experiment.say("%s: %d checks in a row below the best: the run ends", stage, worse);
+                    experiment.client().control(path + "/pause");
+                }
             }
             if (!pausing && experiment.deadline().over()) {
                 pausing = true;
@@ -209,12 +236,50 @@ final class TrainingStage {
             throw new LearnException(stage + " " + run.path("state").asString("") + ": "
                     + run.path("message").asString("no version"));
         }
-        return experiment.keep(
-                stage, id, version, first + run.at("/result/step").asLong(0), true);
+        experiment.keep(stage, id, version, first + run.at("/result/step").asLong(0), true);
+        check(experiment.furthest(stage), 0);
+        return best();
     }
 
-    /** Keeps the newest version that the run has published, unless it is kept already. */
-    private void keepNewest(String id, long first) {
+    /** Scores a kept version; returns how many checks in a row lie below the best one. */
+    private int check(@Nullable JsonNode line, int worse) {
+        if (line == null || check == null) {
+            return worse;
+        }
+        String version = line.path("version").asString("");
+        double score = check.score(stage + "@" + line.path("step").asInt(0), version);
+        if (!Double.isFinite(score)) {
+            return worse;
+        }
+        double highest = file.lines("check").stream()
+                .filter(earlier -> earlier.path("stage").asString("").equals(stage))
+                .mapToDouble(earlier -> earlier.path("score").asDouble(0))
+                .max()
+                .orElse(score);
+        ObjectNode checked = Json.mapper().createObjectNode();
+        checked.put("type", "check").put("stage", stage).put("version", version).put("score", score);
+        checked.set("step", line.path("step"));
+        file.add(List.of(checked));
+        experiment.say(
+                "%s: version of step %d scores %.3f on the withheld families, the best so far %.3f",
+                stage, line.path("step").asInt(0), score, Math.max(score, highest));
+        return score < highest - TOLERANCE ? worse + 1 : 0;
+    }
+
+    /** The version with the best check, or the last one where there were none; it is what the stage ends with. */
+    private @Nullable String best() {
+        JsonNode chosen = file.lines("check").stream()
+                .filter(line -> line.path("stage").asString("").equals(stage))
+                .max(Comparator.comparingDouble(line -> line.path("score").asDouble(0)))
+                .orElse(null);
+        if (chosen != null) {
+            experiment.settle(stage, chosen.path("version").asString(""));
+        }
+        return experiment.version(stage);
+    }
+
+    /** Keeps the newest version that the run has published; null when it is kept already. */
+    private @Nullable JsonNode keepNewest(String id, long first) {
         JsonNode newest = null;
         for (JsonNode version : experiment
                 .client()
@@ -231,8 +296,10 @@ final class TrainingStage {
         String hash = newest == null ? "" : newest.path("id").asString("");
         boolean kept = experiment.versions().stream()
                 .anyMatch(line -> line.path("rounded_from").asString("").equals(hash));
-        if (newest != null && newest.path("step").asLong(0) > 0 && !kept) {
-            experiment.keep(stage, id, hash, first + newest.path("step").asLong(0), false);
+        if (newest == null || newest.path("step").asLong(0) == 0 || kept) {
+            return null;
         }
+        experiment.keep(stage, id, hash, first + newest.path("step").asLong(0), false);
+        return experiment.furthest(stage);
     }
 }

@@ -167,7 +167,19 @@ class LearnTest {
                     "1000");
             assertThat(trained).contains("brought the corpus", "sft step 50:", "kept in");
             assertThat(learn(out, "sft")).contains("done before");
-            assertThat(learn(out, "grpo", "--groups", "1", "--candidates", "3", "--steps", "1", "--states", "0"))
+            assertThat(learn(
+                            out,
+                            "grpo",
+                            "--groups",
+                            "1",
+                            "--candidates",
+                            "3",
+                            "--steps",
+                            "1",
+                            "--states",
+                            "0",
+                            "--check",
+                            "false"))
                     .contains("grpo step 1:");
 
             String[] evaluation = {

@@ -279,6 +279,26 @@ class GymTests {
     }
 
     @Test
+    void a_question_that_is_built_again_elsewhere_and_in_another_order_is_the_same() {
+        List<Item> items = items(gym, "list_functions", 1_003_101, 24);
+        try (Gym other = gym()) {
+            for (int index : new int[] {23, 5, 11, 0}) {
+                Item again = other.generate(new GenerateRequest("list_functions", Map.of(), 1_003_101, index, 1))
+                        .items()
+                        .getFirst();
+                assertThat(again.question()).isEqualTo(items.get(index).question());
+            }
+            Scorer scorer = Scorers.own()
+                    .with(other.scorerFactory())
+                    .forRef(ReasoningGym.scorer(Families.get("list_functions"), Map.of()));
+            for (Item item : items) {
+                assertThat(scorer.score(item, item.answers().getFirst()).strict())
+                        .isTrue();
+            }
+        }
+    }
+
+    @Test
     void an_answer_is_never_scored_against_another_question() {
         Item item = items(gym, "chain_sum", 42, 1).getFirst();
         Item other = new Item(Hashes.item("other"), "other", item.answers(), item.origin());

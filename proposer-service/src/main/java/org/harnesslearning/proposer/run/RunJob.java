@@ -27,7 +27,7 @@ import org.springframework.context.event.EventListener;
 /**
  * The durable job of a run. A worker that dies is noticed by its missing heartbeats and another one enters the run again.
  * A Postgres advisory lock, which ends with its connection, keeps two workers from having one run at the same time, so
- * heartbeats may be short.
+ * heartbeats may be short. Its connection is none of the pool.
  *
  * <p>Each start and each resume of a run is a task instance of its own ({@code id/version}), so that a resume never meets
  * the instance that is just ending.
