@@ -160,6 +160,17 @@ final class Report {
                     .properties()
                     .forEach(entry ->
                             counts.merge(entry.getKey(), entry.getValue().asInt(0), Integer::sum)));
+            List<String> checks = training.lines("check").stream()
+                    .filter(check -> check.path("stage").asString("").equals(stage))
+                    .map(check -> "step " + check.path("step").asInt(0) + " "
+                            + number(check.path("score").asDouble(0)))
+                    .distinct()
+                    .toList();
+            if (!checks.isEmpty()) {
+                out.append("\nMean score of kept versions on the withheld families: ")
+                        .append(String.join(", ", checks))
+                        .append('\n');
+            }
             out.append("\nSums of counts: ").append(counted(counts)).append("\n\n");
         });
     }

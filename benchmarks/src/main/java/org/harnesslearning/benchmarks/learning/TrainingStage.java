@@ -270,7 +270,9 @@ final class TrainingStage {
     private @Nullable String best() {
         JsonNode chosen = file.lines("check").stream()
                 .filter(line -> line.path("stage").asString("").equals(stage))
-                .max(Comparator.comparingDouble(line -> line.path("score").asDouble(0)))
+                .max(Comparator.comparingDouble(
+                                (JsonNode line) -> line.path("score").asDouble(0))
+                        .thenComparingInt(line -> line.path("step").asInt(0)))
                 .orElse(null);
         if (chosen != null) {
             experiment.settle(stage, chosen.path("version").asString(""));
