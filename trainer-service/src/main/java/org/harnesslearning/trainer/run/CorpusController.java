@@ -36,6 +36,9 @@ import tools.jackson.databind.JsonNode;
 class CorpusController {
     private static final String IMPORTED = "imported";
 
+    /** As JSON writes it; Postgres stores none. */
+    private static final String NUL = "\\u0000";
+
     private final CorpusStore corpus;
     private final HarnessStore harnesses;
     private final TrainingServices services;
@@ -152,7 +155,7 @@ class CorpusController {
             good = true;
             for (Map.Entry<String, JsonNode> entry : given.properties()) {
                 String source = entry.getValue().asString("");
-                good &= Hashes.harness(source).equals(entry.getKey());
+                good &= source.indexOf(0) < 0 && Hashes.harness(source).equals(entry.getKey());
                 sources.add(source);
             }
         }
@@ -171,6 +174,9 @@ class CorpusController {
         try {
             List<CorpusRow> rows = new ArrayList<>();
             for (JsonNode row : given) {
+                if (!row.isObject() || Json.write(row).contains(NUL)) {
+                    throw new IllegalArgumentException("an edit is no object, or has a NUL character");
+                }
                 rows.add(checked(Json.mapper().treeToValue(row, CorpusRow.class)));
             }
             return rows;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -11,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
+import java.util.zip.ZipOutputStream;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.store.model.ModelAliasStore;
 import org.harnesslearning.tasks.Families;
@@ -66,6 +69,42 @@ class RegistryTest {
     private static Http.Answer promote(String name, Map<String, Object> body, String scope) {
         return http.post(
                 "/models/" + name + "/promote", body, "X-Key-Scope", scope, "X-Key-Id", "key_1", "Prefer", "wait=60");
+    }
+
+    @Test
+    void what_is_no_adapter_of_that_hash_is_refused() throws Exception {
+        byte[] config = "{}".getBytes(StandardCharsets.UTF_8);
+        byte[] weights = "no tensors".getBytes(StandardCharsets.UTF_8);
+        String hash = new LoraFiles(config, weights).hash();
+        byte[] whole = zip(Map.of("adapter_config.json", config, "adapter_model.safetensors", weights));
+        String path = "/models/versions/" + hash + "/adapter?base=tiny";
+        assertThat(http.put(path, config, "application/zip").body()).contains("INVALID_FIELD");
+        assertThat(http.put(path, zip(Map.of("adapter_config.json", config)), "application/zip")
+                        .body())
+                .contains("lacks");
+        assertThat(http.put(
+                                path.replace(
+                                        "sha256:" + hash.charAt(7), "sha256:" + (hash.charAt(7) == '0' ? '1' : '0')),
+                                whole,
+                                "application/zip")
+                        .body())
+                .contains("The adapter is " + hash);
+        assertThat(http.put(path, whole, "application/zip").body()).contains("can't be read");
+        assertThat(http.put("/models/versions/" + hash + "/adapter?base=other", whole, "application/zip")
+                        .body())
+                .contains("UNKNOWN_MODEL");
+        assertThat(http.get("/models/versions/" + hash + "/adapter").status()).isEqualTo(404);
+    }
+
+    private static byte[] zip(Map<String, byte[]> files) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+            for (Map.Entry<String, byte[]> file : files.entrySet()) {
+                zip.putNextEntry(new ZipEntry(file.getKey()));
+                zip.write(file.getValue());
+            }
+        }
+        return bytes.toByteArray();
     }
 
     @Test

@@ -44,6 +44,13 @@ public final class Http {
                 headers);
     }
 
+    /** Puts bytes of a type at a path. */
+    public Answer put(String path, byte[] body, String type) {
+        return send(
+                HttpRequest.newBuilder().header("Content-Type", type).PUT(HttpRequest.BodyPublishers.ofByteArray(body)),
+                path);
+    }
+
     public Answer delete(String path) {
         return send(HttpRequest.newBuilder().DELETE(), path);
     }
