@@ -2,8 +2,6 @@ package org.harnesslearning.benchmarks;
 
 import java.io.PrintStream;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.trainer.decoder.DecoderSettings;
@@ -49,22 +47,18 @@ public final class RanksBenchmark {
             new Worker(place, DistributedSettings.defaults()).run();
             return;
         }
-        Map<String, String> options = new HashMap<>();
-        for (String argument : Arrays.asList(arguments).subList(1, arguments.length)) {
-            String[] parts = argument.split("=", 2);
-            options.put(parts[0], parts[parts.length - 1]);
-        }
+        Map<String, String> options = TrainingBenchmark.options(arguments);
         boolean gpu = options.getOrDefault("device", "cuda").equals("cuda");
-        int batchSize = integer(options, "batch", 16);
-        int length = integer(options, "length", 1024);
-        int rank = integer(options, "rank", 16);
-        int steps = integer(options, "steps", 10);
-        int warmup = integer(options, "warmup", 20);
+        int batchSize = TrainingBenchmark.integer(options, "batch", 16);
+        int length = TrainingBenchmark.integer(options, "length", 1024);
+        int rank = TrainingBenchmark.integer(options, "rank", 16);
+        int steps = TrainingBenchmark.integer(options, "steps", 10);
+        int warmup = TrainingBenchmark.integer(options, "warmup", 20);
         DecoderSettings decoder = new DecoderSettings(
                 gpu ? Device.cuda(place.localRank()) : Device.cpu(),
                 gpu ? Precision.BF16 : Precision.FP32,
                 false,
-                integer(options, "micro", 8) * (length + 1),
+                TrainingBenchmark.integer(options, "micro", 8) * (length + 1),
                 1);
         LearnerSettings settings = new LearnerSettings(
                 Path.of(arguments[0]), LoraSettings.of(rank, 2 * rank), decoder, AdamW.Settings.DEFAULTS, 1);
@@ -95,9 +89,5 @@ public final class RanksBenchmark {
         OUT.printf(
                 "%d ranks: %.1f ms a step%nranks_%d_tokens_per_second=%.1f%n",
                 ranks, 1e3 * seconds, ranks, tokens / seconds);
-    }
-
-    private static int integer(Map<String, String> options, String key, int otherwise) {
-        return Integer.parseInt(options.getOrDefault(key, Integer.toString(otherwise)));
     }
 }

@@ -37,11 +37,7 @@ public final class TrainingBenchmark {
             OUT.println("usage: TrainingBenchmark CHECKPOINT [key=value …]");
             return;
         }
-        Map<String, String> options = new HashMap<>();
-        for (String argument : Arrays.asList(arguments).subList(1, arguments.length)) {
-            String[] parts = argument.split("=", 2);
-            options.put(parts[0], parts[parts.length - 1]);
-        }
+        Map<String, String> options = options(arguments);
         boolean gpu = options.getOrDefault("device", "cuda").equals("cuda");
         int batchSize = integer(options, "batch", 8);
         int length = integer(options, "length", 1024);
@@ -96,7 +92,17 @@ public final class TrainingBenchmark {
         return batch;
     }
 
-    private static int integer(Map<String, String> options, String key, int otherwise) {
+    /** What follows the checkpoint, as {@code key=value}. */
+    static Map<String, String> options(String[] arguments) {
+        Map<String, String> options = new HashMap<>();
+        for (String argument : Arrays.asList(arguments).subList(1, arguments.length)) {
+            String[] parts = argument.split("=", 2);
+            options.put(parts[0], parts[parts.length - 1]);
+        }
+        return options;
+    }
+
+    static int integer(Map<String, String> options, String key, int otherwise) {
         return Integer.parseInt(options.getOrDefault(key, Integer.toString(otherwise)));
     }
 }
