@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Network implements AutoCloseable {
 
+    private static final Object GENERATOR = new Object();
     private static final int PLANNED_AFTER = 16;
     private static final int MOST_SHAPES = 10_000;
 
@@ -573,8 +574,13 @@ final class Network implements AutoCloseable {
             throw new IllegalStateException("nothing is dropped");
         }
         double kept = 1 - adapter.settings().dropout();
-        torch.manual_seed(mix(seed + layer * 4L + projection.ordinal()));
-        return torch.empty_like(input).bernoulli_(kept, null).div_(new Scalar(kept));
+        Tensor mask = torch.empty_like(input);
+        // The generator is the process's: another run must not seed it between these two.
+        synchronized (GENERATOR) {
+            torch.manual_seed(mix(seed + layer * 4L + projection.ordinal()));
+            mask.bernoulli_(kept, null);
+        }
+        return mask.div_(new Scalar(kept));
     }
 
     /** SplitMix64's finaliser: near seeds give unrelated masks. */

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.within;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -180,6 +183,30 @@ class GradientTest {
             assertThat(gradients(decoder, batch(), 6)).isNotEqualTo(once);
             assertThat(once).isNotEqualTo(gradients(plain, batch(), 5));
         }
+    }
+
+    @Test
+    void two_runs_in_one_process_drop_what_each_drops_alone() throws Exception {
+        LoraSettings lora = LORA.withDropout(0.5);
+        try (TrainableDecoder one = open("llama-untied", lora, SETTINGS);
+                TrainableDecoder other = open("qwen2-tied", lora, SETTINGS);
+                ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            List<float[]> alone = seeds(one);
+            List<float[]> otherAlone = seeds(other);
+            Future<List<float[]>> beside = threads.submit(() -> seeds(one));
+            Future<List<float[]>> otherBeside = threads.submit(() -> seeds(other));
+            assertThat(beside.get()).usingRecursiveComparison().isEqualTo(alone);
+            assertThat(otherBeside.get()).usingRecursiveComparison().isEqualTo(otherAlone);
+        }
+    }
+
+    /** The gradients of a batch for some dropout seeds. */
+    private List<float[]> seeds(TrainableDecoder decoder) {
+        List<float[]> all = new ArrayList<>();
+        for (int seed = 0; seed < 60; seed++) {
+            all.add(gradients(decoder, batch(), seed));
+        }
+        return all;
     }
 
     @Test
