@@ -3,14 +3,17 @@ package org.harnesslearning.benchmarks.learning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.harnesslearning.standalone.smoke.SmokeEdits;
 import org.harnesslearning.standalone.smoke.TinyCheckpoint;
 import org.harnesslearning.testing.RequiresDocker;
@@ -44,7 +47,7 @@ class LearnTest {
                 "-Xmx1g",
                 "-Djava.io.tmpdir=" + folder,
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath(),
                 "org.harnesslearning.standalone.StandaloneApplication",
                 "--data",
                 data.toString(),
@@ -80,6 +83,15 @@ class LearnTest {
         url = Files.readString(data.resolve("ready")).strip();
         key = Files.readString(data.resolve("admin-key")).strip();
         return process;
+    }
+
+    /** The test's, with the classes of standalone and not its jar, which names all libraries a second time. */
+    private static String classPath() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(Path::of)
+                .map(entry -> entry.endsWith("standalone.jar") ? entry.resolveSibling("classes") : entry)
+                .map(Path::toString)
+                .collect(Collectors.joining(File.pathSeparator));
     }
 
     /** Runs a stage and returns what it says. */
