@@ -3,6 +3,7 @@ package org.harnesslearning.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,9 +14,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** The whole platform as a process of its own, on the class path of the test, with its data in a folder of the test. */
 public final class PlatformProcess implements AutoCloseable {
@@ -51,7 +54,7 @@ public final class PlatformProcess implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("--enable-native-access=ALL-UNNAMED");
         command.addAll(machine);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN));
+        command.addAll(List.of("-cp", classPath(), MAIN));
         command.addAll(List.of("--data", data.toString(), "--port", "0"));
         properties.forEach(property -> command.addAll(List.of("--set", property)));
         Process process = new ProcessBuilder(command)
@@ -71,6 +74,15 @@ public final class PlatformProcess implements AutoCloseable {
             }
         }
         throw new AssertionError("the platform did not start:\n" + output);
+    }
+
+    /** The test's, with the classes of standalone and not its jar, which names all libraries a second time. */
+    private static String classPath() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(Path::of)
+                .map(entry -> entry.endsWith("standalone.jar") ? entry.resolveSibling("classes") : entry)
+                .map(Path::toString)
+                .collect(Collectors.joining(File.pathSeparator));
     }
 
     private static void drain(BufferedReader lines) {

@@ -3,22 +3,17 @@ package org.harnesslearning.benchmarks.learning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.harnesslearning.standalone.smoke.SmokeEdits;
 import org.harnesslearning.standalone.smoke.TinyCheckpoint;
+import org.harnesslearning.testing.PlatformProcess;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
-import org.harnesslearning.testing.SharedData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -27,71 +22,34 @@ import tools.jackson.databind.JsonNode;
 @RequiresDocker
 @RequiresPostgres
 class LearnTest {
-    private static final Duration START = Duration.ofMinutes(4);
-
     @TempDir
     private Path folder;
 
     private String url = "";
     private String key = "";
 
-    private Process start() throws Exception {
+    private PlatformProcess start() throws Exception {
         Path checkpoint = folder.resolve("tiny");
         TinyCheckpoint.write(checkpoint, String.join("\n", SmokeEdits.replies()), 1);
         Path edits = Files.writeString(folder.resolve("edits.jsonl"), SmokeEdits.recorded());
-        Path data = folder.resolve("data");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-Xmx1g",
-                "-Djava.io.tmpdir=" + folder,
-                "-cp",
-                classPath(),
-                "org.harnesslearning.standalone.StandaloneApplication",
-                "--data",
-                data.toString(),
-                "--port",
-                "0"));
-        for (String property : List.of(
-                "solver.discover=false",
-                "solver.models[0].name=tiny",
-                "solver.models[0].kind=local",
-                "solver.models[0].checkpoint=" + checkpoint,
-                "solver.models[1].name=recorded",
-                "solver.models[1].kind=recorded",
-                "solver.models[1].file=" + edits,
-                "solver.adapters.max-resident=4",
-                "solver.defaults.max-sequence=2048",
-                "trainer.checkpoints.tiny=" + checkpoint,
-                "proposer.default-model=tiny")) {
-            command.addAll(List.of("--set", property));
-        }
-        Process process = new ProcessBuilder(command)
-                .directory(SharedData.root().toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("platform.log").toFile())
-                .start();
-        long end = System.nanoTime() + START.toNanos();
-        while (!Files.exists(data.resolve("ready"))) {
-            assertThat(process.isAlive())
-                    .as(Files.readString(folder.resolve("platform.log")))
-                    .isTrue();
-            assertThat(System.nanoTime()).as("still starting").isLessThan(end);
-            process.waitFor(200, TimeUnit.MILLISECONDS);
-        }
-        url = Files.readString(data.resolve("ready")).strip();
-        key = Files.readString(data.resolve("admin-key")).strip();
-        return process;
-    }
-
-    /** The test's, with the classes of standalone and not its jar, which names all libraries a second time. */
-    private static String classPath() {
-        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .map(Path::of)
-                .map(entry -> entry.endsWith("standalone.jar") ? entry.resolveSibling("classes") : entry)
-                .map(Path::toString)
-                .collect(Collectors.joining(File.pathSeparator));
+        PlatformProcess platform = PlatformProcess.start(
+                folder.resolve("data"),
+                List.of("-XX:+UseSerialGC", "-Xmx1g", "-Djava.io.tmpdir=" + folder),
+                List.of(
+                        "solver.discover=false",
+                        "solver.models[0].name=tiny",
+                        "solver.models[0].kind=local",
+                        "solver.models[0].checkpoint=" + checkpoint,
+                        "solver.models[1].name=recorded",
+                        "solver.models[1].kind=recorded",
+                        "solver.models[1].file=" + edits,
+                        "solver.adapters.max-resident=4",
+                        "solver.defaults.max-sequence=2048",
+                        "trainer.checkpoints.tiny=" + checkpoint,
+                        "proposer.default-model=tiny"));
+        url = platform.api().url();
+        key = platform.api().key();
+        return platform;
     }
 
     /** Runs a stage and returns what it says. */
@@ -139,8 +97,8 @@ class LearnTest {
     @Test
     void what_a_teacher_showed_is_learned_kept_in_files_and_measured() throws Exception {
         Path out = folder.resolve("out");
-        Process platform = start();
-        try {
+        try (PlatformProcess platform = start()) {
+            assertThat(platform.handle().isAlive()).isTrue();
             String[] corpus = {
                 "--teacher",
                 "recorded",
@@ -208,9 +166,6 @@ class LearnTest {
             };
             learn(out, "evaluate", evaluation);
             assertThat(learn(out, "evaluate", evaluation)).contains("0 pieces of work to do");
-        } finally {
-            platform.destroy();
-            platform.waitFor();
         }
         // No platform any more.
         String report = learn(out, "report");
