@@ -31,12 +31,14 @@ corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  
                 --held-out-share X (0.1) of the states  --again N (0) further passes from the minimal harness, with other
                 questions; the passes above are left out then
 sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
-                --patience N (4)  --steps N (1000)
+                --patience N (4)  --steps N (1000)  --share-of-best X (0): only edits that score at least this share of the
+                best one of their state
 grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (1e-5)  --staleness N (0)
                 --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (5) steps
                 --check true|false (true): each kept version on the withheld families; after --patience N (2) checks in a row
                 that are clearly below the best the run ends; the best version is the one that counts
-                --states N (1) starting harnesses of a family beside the minimal one  --families A,B
+                --states N (1) starting harnesses of a family beside the minimal one, which takes --minimal N (1) turns
+                --iterations N (1) steps on each batch  --normalization std|mean (std)  --families A,B
 check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonstrations  --proposals N (4)
                 --repeats N (1)  --rounds N (3)  --round-candidates N (1)  --held-out N (12)  --question-seed N (42)
                 --families A,B  --sft-version V  --grpo-version V

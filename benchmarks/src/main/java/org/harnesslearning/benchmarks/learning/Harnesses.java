@@ -10,7 +10,7 @@ import org.harnesslearning.tasks.SeedHarness;
 
 /** Harnesses that learned ones are compared with. */
 final class Harnesses {
-    private static final String DEMONSTRATIONS = "/demonstrations/default-v1/";
+    private static final String DEMONSTRATIONS = "/demonstrations/";
 
     private Harnesses() {}
 
@@ -27,7 +27,10 @@ final class Harnesses {
     static Map<String, String> demonstrations() {
         Map<String, String> harnesses = new LinkedHashMap<>();
         for (String name : new String[] {"program", "tags", "vote", "solve"}) {
-            harnesses.put(name, read(DEMONSTRATIONS + name + "/result.py"));
+            harnesses.put(name, read(DEMONSTRATIONS + "default-v1/" + name + "/result.py"));
+        }
+        for (String name : new String[] {"program-vote", "program-reason"}) {
+            harnesses.put(name, read(DEMONSTRATIONS + "programs-v1/" + name + "/result.py"));
         }
         return harnesses;
     }

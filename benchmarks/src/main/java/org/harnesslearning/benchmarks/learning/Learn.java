@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -180,6 +181,7 @@ public final class Learn {
         method.put("batch_size", options.whole("batch", 8));
         method.put("evaluate_every", options.whole("evaluate-every", 5));
         method.put("patience", options.whole("patience", 4));
+        method.put("min_share_of_best", options.number("share-of-best", 0));
         method.set("lora", lora());
         method.set("engine", engine());
         method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 2e-4));
@@ -211,6 +213,8 @@ public final class Learn {
         method.put("max_staleness", staleness);
         method.put("groups_in_flight", Math.min(256, groups * (1 + staleness)));
         method.put("failures_in_row", 50);
+        method.put("iterations", options.whole("iterations", 1));
+        method.put("normalization", options.text("normalization", "std"));
         method.put("reward_mode", options.text("reward", "absolute"));
         method.put("kl_coefficient", options.number("kl", 0));
         method.put("measure_kl", Boolean.parseBoolean(options.text("measure-kl", "true")));
@@ -221,6 +225,7 @@ public final class Learn {
         int steps = options.whole("steps", 40);
         int keepEvery = options.whole("keep-every", 5);
         int states = options.whole("states", 1);
+        int minimal = options.whole("minimal", 1);
         boolean checked = Boolean.parseBoolean(options.text("check", "true"));
         int patience = options.whole("patience", 2);
         // Settings of its evaluations, read before unknown options are refused.
@@ -232,7 +237,7 @@ public final class Learn {
         if (experiment.version("grpo") == null) {
             experiment.bringVersion(parent);
             request.put("parent", parent);
-            starts(experiment, method, families, states);
+            starts(experiment, method, families, states, minimal);
         }
         TrainingStage.Check score = (name, version) -> score(experiment, check, name, version);
         return new TrainingStage(experiment, "grpo", keepEvery, checked ? score : null, patience).run(request, steps)
@@ -261,7 +266,7 @@ public final class Learn {
     }
 
     /** Beside the minimal harness: the best that the corpus has of each family, where there is something left to gain. */
-    private void starts(Experiment experiment, ObjectNode method, List<String> families, int states) {
+    private void starts(Experiment experiment, ObjectNode method, List<String> families, int states, int minimal) {
         Map<String, Map<String, Double>> accepted = CorpusStage.accepted(experiment.file(Experiment.CORPUS), 0);
         ObjectNode own = Json.mapper().createObjectNode();
         for (String family : families) {
@@ -272,7 +277,7 @@ public final class Learn {
                     .toList();
             if (!sources.isEmpty()) {
                 ArrayNode hashes = own.putArray(family);
-                List<String> all = new ArrayList<>(List.of(SeedHarness.MINIMAL));
+                List<String> all = new ArrayList<>(Collections.nCopies(minimal, SeedHarness.MINIMAL));
                 all.addAll(sources);
                 for (String source : all) {
                     experiment.bringHarness(source, family, solver);

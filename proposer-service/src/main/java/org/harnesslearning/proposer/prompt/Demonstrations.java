@@ -29,6 +29,7 @@ public record Demonstrations(String name, List<Demonstration> all) {
     public static final Demonstrations NONE = new Demonstrations("none", List.of());
 
     private static final String DEFAULT = "default-v1";
+    private static final String PROGRAMS = "programs-v1";
 
     public Demonstrations {
         all = List.copyOf(all);
@@ -37,16 +38,20 @@ public record Demonstrations(String name, List<Demonstration> all) {
     /**
      * A set that ships with the platform.
      *
-     * @param name {@code default} for the current default set, {@code none}, or a set's full name such as
-     *     {@code default-v1}; empty for any other name
+     * @param name {@code default} for the current default set, {@code none}, or a set's full name: {@code default-v1},
+     *     or {@code programs-v1}, whose harnesses all let the solver write programs; empty for any other name
      */
     public static Optional<Demonstrations> named(String name) {
         return switch (name) {
             case "none" -> Optional.of(NONE);
-            case "default", DEFAULT ->
-                Optional.of(load(file -> Resources.read("/demonstrations/" + DEFAULT + "/" + file)));
+            case "default", DEFAULT -> Optional.of(shipped(DEFAULT));
+            case PROGRAMS -> Optional.of(shipped(PROGRAMS));
             default -> Optional.empty();
         };
+    }
+
+    private static Demonstrations shipped(String name) {
+        return load(file -> Resources.read("/demonstrations/" + name + "/" + file));
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.harnesslearning.proposer.edit.EditCode;
 import org.harnesslearning.proposer.edit.EditOptions;
 import org.harnesslearning.proposer.edit.EditResult;
@@ -50,7 +51,9 @@ class DemonstrationsTest {
             Demonstrations.named("default").orElseThrow();
 
     static List<Demonstration> all() {
-        return DEFAULT.all();
+        return Stream.of("default-v1", "programs-v1")
+                .flatMap(name -> Demonstrations.named(name).orElseThrow().all().stream())
+                .toList();
     }
 
     @ParameterizedTest
@@ -93,6 +96,12 @@ class DemonstrationsTest {
                 .extracting(Demonstration::family)
                 .containsExactly("simple_equations");
         assertThat(DEFAULT.forFamily(null)).hasSize(4);
+        Demonstrations programs = Demonstrations.named("programs-v1").orElseThrow();
+        assertThat(TRAINING)
+                .allSatisfy(family -> assertThat(programs.forFamily(family))
+                        .hasSize(2)
+                        .extracting(Demonstration::family)
+                        .doesNotContain(family));
     }
 
     @Test

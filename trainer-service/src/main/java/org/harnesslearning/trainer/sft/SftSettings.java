@@ -27,6 +27,7 @@ import tools.jackson.databind.JsonNode;
  * @param harnesses hashes of the starting harnesses, in turn; empty for the minimal one
  * @param familyHarnesses those of families that have their own
  * @param minGain dev gain over the parent that is asked for beyond the noise
+ * @param minShareOfBest edits whose dev score is below this share of the best one's of their state are not trained on
  * @param maxReplyTokens longest accepted reply
  * @param maxTokens longest accepted prompt and reply together
  * @param deduplicate where an equal edit counts as a duplicate
@@ -50,6 +51,7 @@ record SftSettings(
         List<String> harnesses,
         Map<String, List<String>> familyHarnesses,
         double minGain,
+        Double minShareOfBest,
         int maxReplyTokens,
         int maxTokens,
         Scope deduplicate,
@@ -96,6 +98,7 @@ record SftSettings(
         teachers = List.copyOf(teachers);
         // Runs that were ordered before these fields existed lack them.
         corpus = corpus == null ? List.of() : List.copyOf(corpus);
+        minShareOfBest = minShareOfBest == null ? 0.0 : minShareOfBest;
         harnesses = List.copyOf(harnesses);
         familyHarnesses = familyHarnesses == null ? Map.of() : Map.copyOf(familyHarnesses);
     }
@@ -123,6 +126,7 @@ record SftSettings(
                 StartHarnesses.read(fields),
                 StartHarnesses.byFamily(fields),
                 fields.number("min_gain", 0, 0, 1),
+                fields.number("min_share_of_best", 0, 0, 1),
                 (int) fields.integer("max_reply_tokens", 1024, 1, 32_768),
                 (int) fields.integer("max_tokens", 8192, 2, 131_072),
                 fields.choice("deduplicate", Scope.class, Scope.STATE),

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.sample.CorpusRow;
 import org.harnesslearning.store.sample.CorpusStore;
@@ -125,11 +126,13 @@ final class SftWork implements TrainingWork {
         Map<String, Long> found = new TreeMap<>();
         sources.forEach(
                 source -> corpus.counts(source).forEach((name, number) -> found.merge(name, number, Long::sum)));
+        List<CorpusRow> good = good(sources);
         context.desk().event("corpus", found);
         if (steps == 0) {
             found.forEach((name, number) -> counts.put("corpus_" + name, number));
+            counts.put("corpus_used", (long) good.size());
         }
-        List<Sequence> train = sequences(sources, CorpusRow.Fold.TRAIN);
+        List<Sequence> train = sequences(good, CorpusRow.Fold.TRAIN);
         if (train.isEmpty() && settings.epochs() > 0) {
             throw new IllegalStateException("no edit of the corpus was accepted for training: " + found);
         }
@@ -137,19 +140,40 @@ final class SftWork implements TrainingWork {
         long total = Math.min(batches * settings.epochs(), context.budget().steps());
         return new Data(
                 train,
-                sequences(sources, CorpusRow.Fold.HELD_OUT),
+                sequences(good, CorpusRow.Fold.HELD_OUT),
                 batches,
                 total,
                 settings.optimizer().rate(Math.max(1, total)));
     }
 
-    /** Tokens of this model, whichever model's corpus it is. */
-    private List<Sequence> sequences(List<String> sources, CorpusRow.Fold fold) {
-        List<Sequence> sequences = new ArrayList<>();
+    /** Accepted edits, less those that are far from the best one of their state. */
+    private List<CorpusRow> good(List<String> sources) {
         List<CorpusRow> rows = sources.stream()
-                .flatMap(source -> corpus.accepted(source, fold).stream())
+                .flatMap(source ->
+                        Stream.of(CorpusRow.Fold.values()).flatMap(fold -> corpus.accepted(source, fold).stream()))
                 .toList();
+        Map<String, Double> highest = new TreeMap<>();
+        rows.forEach(row -> highest.merge(state(row), score(row), Math::max));
+        return rows.stream()
+                .filter(row -> score(row) >= settings.minShareOfBest() * highest.get(state(row)))
+                .toList();
+    }
+
+    private static String state(CorpusRow row) {
+        return row.family() + " " + row.harness();
+    }
+
+    private static double score(CorpusRow row) {
+        return row.score() == null ? 0 : row.score();
+    }
+
+    /** Tokens of this model, whichever model's corpus it is. */
+    private List<Sequence> sequences(List<CorpusRow> rows, CorpusRow.Fold fold) {
+        List<Sequence> sequences = new ArrayList<>();
         for (CorpusRow row : rows) {
+            if (row.fold() != fold) {
+                continue;
+            }
             if (row.messages() != null && row.reply() != null) {
                 sequences.add(new Sequence(
                         tokens.prompt(row.messages(), row.continued()),
