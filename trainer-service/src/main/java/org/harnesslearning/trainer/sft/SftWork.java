@@ -155,7 +155,7 @@ final class SftWork implements TrainingWork {
         Map<String, Double> highest = new TreeMap<>();
         rows.forEach(row -> highest.merge(state(row), score(row), Math::max));
         return rows.stream()
-                .filter(row -> score(row) >= settings.minShareOfBest() * highest.get(state(row)))
+                .filter(row -> score(row) >= settings.minShareOfBest() * highest.getOrDefault(state(row), 0.0))
                 .toList();
     }
 
