@@ -328,6 +328,7 @@ class PublicApiTest {
                 "getTrainingRun",
                 "trainingEvents",
                 "trainingMetrics",
+                "trainingGroups",
                 "cancelTrainingRun",
                 "pauseTrainingRun",
                 "resumeTrainingRun")) {

@@ -160,6 +160,7 @@ public final class PublicApi {
         add(HttpMethod.DELETE, run, TRAINER, Scope.RUN, SMALL);
         add(HttpMethod.GET, run + "/events", TRAINER, Scope.READ, SMALL);
         add(HttpMethod.GET, run + "/metrics", TRAINER, Scope.READ, SMALL);
+        add(HttpMethod.GET, run + "/groups", TRAINER, Scope.ADMIN, SMALL);
         add(HttpMethod.GET, run + "/corpus", TRAINER, Scope.ADMIN, SMALL);
         add(HttpMethod.PUT, run + "/corpus", TRAINER, Scope.ADMIN, UPLOAD);
         add(HttpMethod.POST, run + "/cancel", TRAINER, Scope.RUN, SMALL);

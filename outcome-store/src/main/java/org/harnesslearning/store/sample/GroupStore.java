@@ -3,9 +3,12 @@ package org.harnesslearning.store.sample;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Clock;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
 import org.harnesslearning.store.Columns;
@@ -169,6 +172,26 @@ public class GroupStore {
                 .params(Columns.row(trainingRun, batch))
                 .query(GroupStore::group)
                 .list();
+    }
+
+    /** The first groups with a number above {@code after}, by number. */
+    public List<GroupRow> page(String trainingRun, long after, int limit) {
+        return jdbc.sql("select * from training_group where training_run = ? and number > ? order by number limit ?")
+                .params(Columns.row(trainingRun, after, limit))
+                .query(GroupStore::group)
+                .list();
+    }
+
+    /** Samples of the groups whose numbers lie between two, both included: by number, then by candidate. */
+    public Map<Long, List<SampleRow>> samples(String trainingRun, long from, long to) {
+        Map<Long, List<SampleRow>> samples = new TreeMap<>();
+        jdbc.sql("""
+                        select * from training_sample where training_run = ? and number between ? and ?
+                        order by number, candidate""").params(Columns.row(trainingRun, from, to)).query((ResultSet row) -> {
+            samples.computeIfAbsent(row.getLong("number"), number -> new ArrayList<>())
+                    .add(sample(row, 0));
+        });
+        return samples;
     }
 
     /** Samples of a group, by candidate. */
