@@ -30,6 +30,7 @@ final class Experiment implements AutoCloseable {
     static final String CORPUS = "corpus";
 
     static final String TRAINING = "training";
+    static final String SAMPLES = "samples";
     static final String OUTCOMES = "outcomes";
     static final String VERSIONS = "versions";
 

@@ -60,6 +60,11 @@ final class PlatformClient implements AutoCloseable {
         return json(send(request(path).GET()));
     }
 
+    /** The same without a second try: for what may be read later as well. */
+    JsonNode once(String path) {
+        return json(send(request(path).GET(), 1));
+    }
+
     /** The resource at a path, if there is one. */
     Optional<JsonNode> find(String path) {
         try {
@@ -113,6 +118,10 @@ final class PlatformClient implements AutoCloseable {
     }
 
     private HttpResponse<byte[]> send(HttpRequest.Builder builder) {
+        return send(builder, TRIES);
+    }
+
+    private HttpResponse<byte[]> send(HttpRequest.Builder builder, int most) {
         HttpRequest request = builder.build();
         for (int tries = 1; ; tries++) {
             String failure;
@@ -123,13 +132,13 @@ final class PlatformClient implements AutoCloseable {
                     return answer;
                 }
                 failure = problem(answer);
-                if (!AGAIN.contains(answer.statusCode()) || tries >= TRIES) {
+                if (!AGAIN.contains(answer.statusCode()) || tries >= most) {
                     throw new Refused(answer.statusCode(), request.method() + " " + request.uri() + ": " + failure);
                 }
                 pauseS = Math.min(
                         answer.headers().firstValueAsLong("Retry-After").orElse(pauseS), LONGEST_PAUSE_S);
             } catch (IOException e) {
-                if (tries >= TRIES) {
+                if (tries >= most) {
                     throw new LearnException("no platform answers at " + base + ": " + e, e);
                 }
             } catch (InterruptedException e) {

@@ -32,18 +32,20 @@ final class Report {
     private static final double LEVEL = 0.95;
     private static final long SEED = 1;
     private static final List<String> ARMS = List.of("untrained", "demonstrations", "sft", "grpo");
-    private static final int CURVE_ROWS = 16;
+    static final int CURVE_ROWS = 16;
     private static final int EXAMPLES = 3;
 
     private final RawFile outcomes;
     private final RawFile corpus;
     private final RawFile training;
+    private final RawFile samples;
     private final StringBuilder out = new StringBuilder();
 
     Report(Path folder) {
         this.outcomes = new RawFile(folder, Experiment.OUTCOMES);
         this.corpus = new RawFile(folder, Experiment.CORPUS);
         this.training = new RawFile(folder, Experiment.TRAINING);
+        this.samples = new RawFile(folder, Experiment.SAMPLES);
     }
 
     /** One edit that an arm wrote; {@code mean} and {@code strict} are 0 where it is invalid. */
@@ -56,6 +58,7 @@ final class Report {
     String text() {
         corpus();
         training();
+        samples();
         Set<Scope> scopes = new LinkedHashSet<>();
         outcomes.lines()
                 .forEach(line -> scopes.add(new Scope(
@@ -172,6 +175,17 @@ final class Report {
                         .append('\n');
             }
             out.append("\nSums of counts: ").append(counted(counts)).append("\n\n");
+        });
+    }
+
+    private void samples() {
+        Map<String, List<JsonNode>> byStage = new LinkedHashMap<>();
+        samples.lines("group")
+                .forEach(line -> byStage.computeIfAbsent(line.path("stage").asString(""), key -> new ArrayList<>())
+                        .add(line));
+        byStage.forEach((stage, groups) -> {
+            heading("Samples: " + stage);
+            new SampleTables(groups, out).write();
         });
     }
 
@@ -679,11 +693,19 @@ final class Report {
     }
 
     private void table(String... names) {
-        row((Object[]) names);
-        out.append("|---".repeat(names.length)).append("|\n");
+        table(out, names);
     }
 
     private void row(Object... cells) {
+        row(out, cells);
+    }
+
+    static void table(StringBuilder out, String... names) {
+        row(out, (Object[]) names);
+        out.append("|---".repeat(names.length)).append("|\n");
+    }
+
+    static void row(StringBuilder out, Object... cells) {
         for (Object cell : cells) {
             out.append("| ").append(cell).append(' ');
         }
@@ -699,19 +721,19 @@ final class Report {
         return String.format(Locale.ROOT, "%.3f (%.3f to %.3f)", average(values), interval.low(), interval.high());
     }
 
-    private static double average(List<Double> values) {
+    static double average(List<Double> values) {
         return values.stream().mapToDouble(Double::doubleValue).average().orElse(0);
     }
 
-    private static String number(double value) {
+    static String number(double value) {
         return String.format(Locale.ROOT, "%.3f", value);
     }
 
-    private static String percent(double share) {
+    static String percent(double share) {
         return String.format(Locale.ROOT, "%.0f %%", 100 * share);
     }
 
-    private static String counted(Map<String, Integer> counts) {
+    static String counted(Map<String, Integer> counts) {
         return counts.isEmpty()
                 ? "–"
                 : String.join(

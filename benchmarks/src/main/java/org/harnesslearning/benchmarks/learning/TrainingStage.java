@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
 import org.harnesslearning.contracts.json.Json;
 import org.jspecify.annotations.Nullable;
@@ -11,8 +12,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A training run from its order to its version, with every step's metrics in the file. A run that the platform still knows
- * is taken up; on another platform the run begins anew from the furthest version that was kept.
+ * A training run from its order to its version, with every step's metrics and a policy run's samples in files. A run that
+ * the platform still knows is taken up; on another platform the run begins anew from the furthest version that was kept.
  */
 final class TrainingStage {
     /** What the end of a run takes beyond its last step. */
@@ -23,12 +24,16 @@ final class TrainingStage {
 
     private static final int SEEDS_A_STEP = 20;
 
+    /** Kinds of runs that sample what they are trained on. */
+    private static final Set<String> POLICY = Set.of("grpo", "multistep");
+
     private final Experiment experiment;
     private final RawFile file;
     private final String stage;
     private final int keepEvery;
     private final @Nullable Check check;
     private final int patience;
+    private @Nullable Samples samples;
 
     /**
      * @param stage such as {@code sft}
@@ -139,12 +144,22 @@ final class TrainingStage {
         long asked = after / Math.max(1, keepEvery);
         boolean pausing = false;
         int worse = 0;
+        // What an earlier start has not stored comes with the first look.
+        long sampled = -1;
         while (true) {
             JsonNode run = experiment.client().get(path);
             after = steps(id, first, after);
             String state = run.path("state").asString("");
-            if (PlatformClient.ended(run)) {
+            boolean ended = PlatformClient.ended(run);
+            if (ended) {
                 after = steps(id, first, after);
+            }
+            boolean still = ended || state.equals("paused");
+            if (after > sampled || still) {
+                samples(run, first, after, still);
+                sampled = after;
+            }
+            if (ended) {
                 return end(id, run, first);
             }
             if (state.equals("paused")) {
@@ -177,6 +192,16 @@ final class TrainingStage {
                 experiment.client().control(path + "/pause");
             }
             PlatformClient.pause(experiment.poll());
+        }
+    }
+
+    /** Stores the samples that a policy run's steps so far were computed from. */
+    private void samples(JsonNode run, long first, long done, boolean last) {
+        if (POLICY.contains(run.path("kind").asString(""))) {
+            Samples known = samples == null ? new Samples(experiment, stage) : samples;
+            samples = known;
+            int iterations = run.at("/settings/method/iterations").asInt(1);
+            known.read(run.path("id").asString(""), first, done, iterations, last);
         }
     }
 

@@ -3,10 +3,12 @@ package org.harnesslearning.benchmarks.learning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.harnesslearning.standalone.smoke.SmokeEdits;
@@ -151,6 +153,7 @@ class LearnTest {
                             "--check",
                             "false"))
                     .contains("grpo step 1:");
+            samplesAreKept(out);
 
             String[] evaluation = {
                 "--parts",
@@ -169,7 +172,7 @@ class LearnTest {
         }
         // No platform any more.
         String report = learn(out, "report");
-        assertThat(report).contains("## Corpus", "## Training: sft", "### Sequential");
+        assertThat(report).contains("## Corpus", "## Training: sft", "## Samples: grpo", "### Sequential");
         List<String> sft = report.lines()
                 .filter(line -> line.startsWith("| sft |"))
                 .findFirst()
@@ -181,6 +184,34 @@ class LearnTest {
         assertThat(proposals)
                 .filteredOn(line -> line.path("arm").asString("").equals("sft"))
                 .allSatisfy(line -> assertThat(line.path("reply").asString("")).isNotEmpty());
+    }
+
+    /** All samples of the step are there with their replies, and a second look adds none. */
+    private void samplesAreKept(Path out) {
+        List<JsonNode> groups = new RawFile(out, Experiment.SAMPLES).lines("group");
+        assertThat(groups).hasSize(1);
+        JsonNode group = groups.getFirst();
+        assertThat(group.path("stage").asString("")).isEqualTo("grpo");
+        assertThat(group.path("step").asInt(0)).isEqualTo(1);
+        assertThat(group.path("state").asString("")).isEqualTo("sampled");
+        assertThat(group.path("samples").size()).isEqualTo(3);
+        assertThat(group.path("samples")).allSatisfy(sample -> {
+            assertThat(sample.path("reply").asString("")).isNotEmpty();
+            assertThat(sample.path("tokens").asInt(0)).isPositive();
+            assertThat(sample.path("mean_logprob").asDouble(1)).isNotPositive();
+            assertThat(sample.path("diff").asString("").isEmpty())
+                    .isEqualTo(sample.path("harness").asString("").isEmpty());
+        });
+        try (Experiment experiment = new Experiment(
+                out,
+                new PlatformClient(url, key),
+                "tiny",
+                new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8),
+                new Jobs.Deadline(1),
+                Duration.ofMillis(100))) {
+            new Samples(experiment, "grpo").read(group.path("training_run").asString(""), 0, 1, 1, true);
+        }
+        assertThat(new RawFile(out, Experiment.SAMPLES).lines("group")).isEqualTo(groups);
     }
 
     private void forgetCorpus(Path out) {

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.tasks.SeedHarness;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -155,5 +158,57 @@ class ReportTest {
         }
         List<String> row = row(new Report(folder).text(), "## Corpus", "1");
         assertThat(row).containsExactly("1", "2", "3", "1", "1", "program 1", "no_gain 2");
+    }
+
+    private void group(int step, String family, String harness, String samples) {
+        ObjectNode line = json("""
+                {"type": "group", "stage": "grpo", "step": %d, "family": "%s", "harness": "%s", "samples": %s}""", step, family, harness, samples);
+        new RawFile(folder, Experiment.SAMPLES).add(List.of(line));
+    }
+
+    private static String scored(double reward, int tokens, String harness) {
+        return "{\"outcome\": \"scored\", \"valid\": true, \"reward\": %s, \"tokens\": %d, \"harness\": \"%s\"}"
+                .formatted(reward, tokens, harness);
+    }
+
+    @Test
+    void samples_are_told_apart_by_their_state_and_by_third_of_the_run() {
+        String minimal = Hashes.harness(SeedHarness.MINIMAL);
+        String vote =
+                Hashes.harness(Objects.requireNonNull(Harnesses.demonstrations().get("vote")));
+        String invalid =
+                "{\"outcome\": \"invalid\", \"code\": \"NO_BLOCK\", \"valid\": false, \"reward\": 0, \"tokens\": 40}";
+        String lost = "{\"outcome\": \"infra_failure\", \"valid\": false, \"reward\": null, \"tokens\": 10}";
+        group(1, "ab", minimal, "[%s, %s]".formatted(scored(0.5, 100, vote), invalid));
+        group(1, "ab", "sha256:0", "[%s, %s]".formatted(scored(1, 20, "sha256:1"), lost));
+        group(1, "dice", minimal, "[]");
+        group(2, "dice", minimal, "[%s, %s]".formatted(invalid, invalid));
+        group(3, "ab", minimal, "[%s, %s]".formatted(scored(0.75, 10, "sha256:1"), scored(1, 30, vote)));
+        String text = new Report(folder).text();
+        assertThat(row(text, "## Samples: grpo", "1"))
+                .containsExactly("1", "2", "4", "1", "2", "0.250", "50 %", "1", "1.000", "100 %", "43");
+        assertThat(row(text, "## Samples: grpo", "2"))
+                .containsExactly("2", "1", "2", "0", "2", "0.000", "0 %", "0", "–", "–", "40");
+        // Four groups have samples: one, one and two make the thirds.
+        assertThat(row(text, "*Like a demonstration*", "first"))
+                .containsExactly("first", "1", "2", "50 %", "NO_BLOCK 1", "50 %", "vote 1", "70");
+        assertThat(row(text, "*Like a demonstration*", "third"))
+                .containsExactly("third", "2", "4", "50 %", "NO_BLOCK 2", "25 %", "vote 1", "30");
+        // Of the minimal harness there are three groups.
+        assertThat(row(text, "Mean reward of edits", "ab")).containsExactly("ab", "1", "0.250", "1", "0.875", "0.625");
+        assertThat(row(text, "Mean reward of edits", "*all*"))
+                .containsExactly("*all*", "1", "0.250", "1", "0.875", "0.625");
+    }
+
+    @Test
+    void a_family_that_one_third_lacks_is_not_compared() {
+        String minimal = Hashes.harness(SeedHarness.MINIMAL);
+        group(1, "ab", minimal, "[%s]".formatted(scored(0.5, 1, "sha256:1")));
+        group(2, "ab", minimal, "[%s]".formatted(scored(0.5, 1, "sha256:1")));
+        group(3, "dice", minimal, "[%s]".formatted(scored(0.25, 1, "sha256:1")));
+        String text = new Report(folder).text();
+        assertThat(row(text, "Mean reward of edits", "ab")).containsExactly("ab", "1", "0.500", "0", "–", "–");
+        assertThat(row(text, "Mean reward of edits", "dice")).containsExactly("dice", "0", "–", "1", "0.250", "–");
+        assertThat(text).doesNotContain("| *all* |");
     }
 }
