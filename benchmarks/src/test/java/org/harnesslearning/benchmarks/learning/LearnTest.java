@@ -135,6 +135,8 @@ class LearnTest {
                     "64",
                     "--learning-rate",
                     "5e-3",
+                    "--share-of-best",
+                    "0.5",
                     "--evaluate-every",
                     "1000");
             assertThat(trained).contains("brought the corpus", "sft step 50:", "kept in");
@@ -148,6 +150,10 @@ class LearnTest {
                             "3",
                             "--steps",
                             "1",
+                            "--iterations",
+                            "2",
+                            "--normalization",
+                            "mean",
                             "--states",
                             "0",
                             "--check",

@@ -235,6 +235,25 @@ class SftLoopTests {
     }
 
     @Test
+    void edits_far_from_the_best_of_their_state_are_left_out() {
+        LearningPlatform.Opened opened = platform.open(TrainingKind.SFT, FAMILIES, SETTINGS);
+        opened.work().step();
+        opened.work().close();
+        // Accepted are 0.5 once and 0.75 twice in each of two states; 0.5 is two thirds of 0.75.
+        for (Map.Entry<String, Long> share : Map.of("0.66", 6L, "0.67", 4L).entrySet()) {
+            LearningPlatform.Opened second =
+                    platform.open(TrainingKind.SFT, FAMILIES, """
+                    {"corpus": "%s", "batch_size": 6, "min_share_of_best": %s}""".formatted(opened.run(), share.getKey()));
+
+            assertThat(second.work().step().orElseThrow().counts())
+                    .as(share.getKey())
+                    .containsEntry("samples_trained", share.getValue())
+                    .containsEntry("corpus_used", share.getValue());
+            second.work().close();
+        }
+    }
+
+    @Test
     void a_used_up_budget_ends_the_gathering_and_what_there_is_is_trained_on() {
         LearningPlatform.Opened opened =
                 platform.open(TrainingKind.SFT, FAMILIES, """
