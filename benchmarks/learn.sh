@@ -25,6 +25,7 @@ on, on the same platform or on a fresh one.
 
 All stages      --out DIR (target/learn)  --model NAME (qwen2.5-coder-1.5b)  --solver NAME (the model)  --minutes N (no end)
                 --in-flight N (48) revisions at once  --feedback N (6)  --dev N (12) questions  --seed N (1)
+                --start cpu|cuda: start the platform first, unless one runs, and fetch the models
                 --poll-ms N (1000)  --url URL  --key KEY (of scope admin; both from HARNESS_DATA by default)
 corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  --candidates N (8)  --passes N (2)
                 --states N (1) starting harnesses of a family in later passes  --revision-seconds N (300)
@@ -33,7 +34,7 @@ corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  
 sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
                 --patience N (4)  --steps N (1000)  --share-of-best X (0): only edits that score at least this share of the
                 best one of their state
-grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (1e-5)  --staleness N (0)
+grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (5e-5)  --staleness N (0)
                 --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (5) steps
                 --check true|false (true): each kept version on the withheld families; after --patience N (2) checks in a row
                 that are clearly below the best the run ends; the best version is the one that counts
@@ -42,17 +43,16 @@ grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --lea
 check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonstrations  --proposals N (4)
                 --repeats N (1)  --rounds N (3)  --round-candidates N (1)  --held-out N (12)  --question-seed N (42)
                 --families A,B  --sft-version V  --grpo-version V
+                --adapters DIR: with the adapters of another experiment's folder, for an --out that has none
 corpus to grpo  --temperature X (0.8)  --top-p X (0.95)  --max-tokens N (768)  --solver-max-tokens N (512)
                 --rank N (8)  --micro-batch TOKENS (16384)  --gradient-checkpointing true|false
 up              --device cpu|cuda (cpu)  --model NAME=FILE (may be repeated; without: all models of the cache)
-                --slots N (64 on cuda, 8)  --max-sequence N (8192 on cuda, 4096)  --containers N (96 on cuda, 8)
+                --slots N (128 on cuda, 8)  --max-sequence N (8192 on cuda, 4096)  --containers N (192 on cuda, 8)
                 --port N (8080)  --heap SIZE (16g on cuda, 3g)  --set NAME=VALUE (may be repeated)
 
-How long (one H200, 16 cores, 12,000 solver tokens/s; a question costs about 1.3 calls of 300 tokens, an edit 350 tokens;
-estimates until the table of docs/experiments.md is filled): up 1 to 2 min; a pass of the corpus (168 edits x 12 questions,
-0.9 million tokens) 2 to 3 min; sft (about 60 accepted edits x 4 epochs) 1 to 2 min; a step of grpo (6 groups x 8 edits x 12
-questions, 0.25 million tokens) 25 to 40 s; evaluate, for each arm: 84 edits 1 to 1.5 min, 3 sequential rounds 1 to 2 min;
-all fixed harnesses 2 min. Twice the candidates, questions or proposals take twice as long.
+How long, as seen on one H200 with 16 cores: up 12 s; a pass of the corpus (210 edits x 12 questions) 83 s; sft (52 edits x 4
+epochs) 25 s; a batch of grpo (16 groups x 8 edits x 8 questions) 42 s; evaluate (4 arms x 21 families x 4 edits and the
+fixed harnesses, --in-flight 120) 230 s without the chains. docs/experiments.md has the conditions.
 
 Environment: LEARN_CLASSPATH (jars and classes of standalone and benchmarks; without it they are built by Maven), JAVA (java
 to run with), HARNESS_IMAGE_SANDBOX and HARNESS_IMAGE_GYM (images to use; without them they are built), HARNESS_DATA,
@@ -138,14 +138,14 @@ up() {
   )
   case "$device" in
     cuda)
-      : "${slots:=64}" "${sequence:=8192}" "${containers:=96}" "${heap:=16g}"
+      : "${slots:=128}" "${sequence:=8192}" "${containers:=192}" "${heap:=16g}"
       all+=(
         --set solver.defaults.device=cuda --set solver.defaults.number-type=bf16 --set trainer.learner.device=cuda
         # Scorers of Reasoning Gym share one container: with one processor they would bound everything.
         --set executor.sandbox.cpus=4 --set "executor.admission.cpus=$((4 * containers + 64))"
         --set executor.gym.max-requests=48 --set executor.gym.memory-mib=8192 --set executor.sandbox.pids=256
-        --set executor.pool.size=24
-        --set db-scheduler.threads=64
+        --set executor.pool.size=48
+        --set db-scheduler.threads=128
         --set proposer.candidate-lanes=8 --set proposer.question-lanes=3
       )
       ;;
@@ -173,9 +173,23 @@ up() {
   fi
   mkdir -p "$HARNESS_DATA/logs"
   rm -f "$HARNESS_DATA/ready"
+  # A setting given by --set replaces the one of here: given twice, it would be taken for a list.
+  local kept=() given
+  for ((i = 0; i < ${#all[@]}; i++)); do
+    if [ "${all[$i]}" = --set ]; then
+      for given in ${settings[@]+"${settings[@]}"}; do
+        if [ "${given%%=*}" = "${all[$((i + 1))]%%=*}" ]; then
+          i=$((i + 1))
+          continue 2
+        fi
+      done
+    fi
+    kept+=("${all[$i]}")
+  done
+  all=("${kept[@]}")
   # More at once than the services' own defaults for connections foresee.
   mkdir -p "$HARNESS_DATA/config"
-  for name in proposer-service=80 harness-executor=60 trainer-service=40; do
+  for name in proposer-service=60 harness-executor=60 trainer-service=40; do
     [ -e "$HARNESS_DATA/config/${name%=*}.yaml" ] ||
       printf 'spring.datasource.hikari.maximum-pool-size: %s\n' "${name#*=}" >"$HARNESS_DATA/config/${name%=*}.yaml"
   done
@@ -214,6 +228,35 @@ down() {
   fail "pid $pid still runs after a minute"
 }
 
+# Takes --start DEVICE out of a stage's options: starts the platform there, with the models that the stage names, unless
+# one runs. What is left stands in STAGE_OPTIONS.
+start_for() {
+  local device= names=() file model wanted=()
+  STAGE_OPTIONS=()
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --start) [ $# -ge 2 ] || fail "option --start needs cpu or cuda"; device="$2"; shift ;;
+      --start=*) device="${1#*=}" ;;
+      --model | --solver | --teacher) [ $# -ge 2 ] || fail "option $1 needs a value"; names+=("$2"); STAGE_OPTIONS+=("$1" "$2"); shift ;;
+      *) STAGE_OPTIONS+=("$1") ;;
+    esac
+    shift
+  done
+  [ -n "$device" ] || return 0
+  if running >/dev/null; then
+    return 0
+  fi
+  for model in qwen2.5-coder-1.5b ${names[@]+"${names[@]}"}; do
+    file="${HARNESS_CACHE:-$HOME/.cache/harness-learning}/models/$model/$model.gguf"
+    [ -e "$file" ] || "$ROOT/harness" model fetch "$model" >&2 || fail "the model $model could not be fetched"
+    case " ${wanted[*]-} " in *" $model=$file "*) ;; *) wanted+=("$model=$file") ;; esac
+  done
+  local options=()
+  for model in "${wanted[@]}"; do options+=(--model "$model"); done
+  # Its folder and variables are no concern of the stage.
+  (up --device "$device" "${options[@]}") || exit 3
+}
+
 stage="${1:-help}"
 [ $# -eq 0 ] || shift
 case "$stage" in
@@ -222,10 +265,11 @@ case "$stage" in
   down) down ;;
   corpus | sft | grpo | check | evaluate | import | report)
     case " $* " in *" --help "*) usage; exit 0 ;; esac
+    start_for "$@"
     find_java
     find_classes
     exec "$JAVA" --enable-native-access=ALL-UNNAMED -Xmx2g -XX:+UseSerialGC -cp "$LEARN_CLASSPATH" \
-      org.harnesslearning.benchmarks.learning.Learn "$stage" "$@"
+      org.harnesslearning.benchmarks.learning.Learn "$stage" ${STAGE_OPTIONS[@]+"${STAGE_OPTIONS[@]}"}
     ;;
   *)
     usage >&2

@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -67,6 +68,33 @@ final class Experiment implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /**
+     * Copies versions and their adapters from the folder of another experiment, where this one has none of its own.
+     *
+     * @throws LearnException if that folder has none
+     */
+    static void takeAdapters(Path from, Path out) throws IOException {
+        List<JsonNode> versions = new RawFile(from, VERSIONS).lines();
+        if (versions.isEmpty()) {
+            throw new LearnException(from + " has no versions");
+        }
+        RawFile own = new RawFile(out, VERSIONS);
+        if (!own.lines().isEmpty()) {
+            return;
+        }
+        Files.createDirectories(out);
+        for (JsonNode version : versions) {
+            for (String file : texts(version.path("files"))) {
+                if (Files.exists(from.resolve(file))) {
+                    Files.copy(from.resolve(file), out.resolve(file), StandardCopyOption.REPLACE_EXISTING);
+                }
+            }
+        }
+        own.add(versions.stream()
+                .map(version -> ((ObjectNode) version).deepCopy())
+                .toList());
     }
 
     PlatformClient client() {
@@ -210,17 +238,21 @@ final class Experiment implements AutoCloseable {
                 "application/zip");
     }
 
-    /** Has the platform know a version of this experiment. */
+    /**
+     * Has the platform know a version of this experiment.
+     *
+     * @throws LearnException if neither the folder nor the platform has its adapter
+     */
     void bringVersion(String version) {
+        if (!has(version)) {
+            throw new LearnException("the adapter of " + version + " is neither in " + out
+                    + " nor in the platform's registry: do its stage again in another folder");
+        }
         if (!brought.add(version)) {
             return;
         }
-        JsonNode line = versions().stream()
-                .filter(kept -> kept.path("version").asString("").equals(version))
-                .findFirst()
-                .orElse(null);
-        if (line == null) {
-            // Not of this experiment: the registry must have it.
+        JsonNode line = kept(version);
+        if (line == null || !files(line)) {
             return;
         }
         try {
@@ -228,6 +260,28 @@ final class Experiment implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException("the adapter of " + version + " can't be read", e);
         }
+    }
+
+    /** Whether a version's adapter can be had: from the folder, or because the platform has it. */
+    boolean has(String version) {
+        JsonNode line = kept(version);
+        return line != null && files(line)
+                || client.find("/models/" + base + "/versions?limit=200")
+                        .map(found -> found.path("data"))
+                        .orElse(Json.mapper().createArrayNode())
+                        .valueStream()
+                        .anyMatch(known -> known.path("id").asString("").equals(version));
+    }
+
+    private @Nullable JsonNode kept(String version) {
+        return versions().stream()
+                .filter(kept -> kept.path("version").asString("").equals(version))
+                .findFirst()
+                .orElse(null);
+    }
+
+    private boolean files(JsonNode line) {
+        return texts(line.path("files")).stream().allMatch(name -> Files.exists(out.resolve(name)));
     }
 
     static List<String> texts(JsonNode array) {

@@ -79,6 +79,10 @@ public final class Learn {
             log.print(text);
             return true;
         }
+        String adapters = options.text("adapters");
+        if (adapters != null) {
+            Experiment.takeAdapters(Path.of(adapters), out);
+        }
         String url = options.text("url", address());
         String key = options.text("key", key());
         try (Experiment experiment = new Experiment(
@@ -220,7 +224,7 @@ public final class Learn {
         method.put("measure_kl", Boolean.parseBoolean(options.text("measure-kl", "true")));
         method.set("rollout", rollout(0.8));
         method.set("engine", engine());
-        method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 1e-5));
+        method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 5e-5));
         String from = options.text("from");
         int steps = options.whole("steps", 40);
         int keepEvery = options.whole("keep-every", 5);
@@ -347,10 +351,12 @@ public final class Learn {
             String version = named != null
                     ? named
                     : furthest == null ? null : furthest.path("version").asString("");
-            if (version != null) {
-                arms.add(learned(experiment, stage, version));
-            } else {
+            if (version == null) {
                 experiment.say("there is no version of the stage %s: its arm is left out", stage);
+            } else if (named == null && !experiment.has(version)) {
+                experiment.say("the adapter of the stage %s is not in the folder: its arm is left out", stage);
+            } else {
+                arms.add(learned(experiment, stage, version));
             }
         }
         return new EvaluationStage(

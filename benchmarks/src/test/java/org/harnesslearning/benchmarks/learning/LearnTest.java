@@ -1,6 +1,7 @@
 package org.harnesslearning.benchmarks.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
@@ -19,6 +20,7 @@ import org.harnesslearning.testing.RequiresPostgres;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /** The experiment from corpus to tables on the real platform, with a tiny model and a recorded teacher. */
 @RequiresDocker
@@ -175,6 +177,7 @@ class LearnTest {
             };
             learn(out, "evaluate", evaluation);
             assertThat(learn(out, "evaluate", evaluation)).contains("0 pieces of work to do");
+            measuredAgain(out);
         }
         // No platform any more.
         String report = learn(out, "report");
@@ -190,6 +193,33 @@ class LearnTest {
         assertThat(proposals)
                 .filteredOn(line -> line.path("arm").asString("").equals("sft"))
                 .allSatisfy(line -> assertThat(line.path("reply").asString("")).isNotEmpty());
+    }
+
+    /** Another folder takes over the adapters; a version whose adapter is nowhere is left out and said to be. */
+    private void measuredAgain(Path out) throws Exception {
+        Path again = folder.resolve("again");
+        RawFile versions = new RawFile(out, Experiment.VERSIONS);
+        ObjectNode lost = ((ObjectNode) versions.lines().getFirst()).deepCopy();
+        lost.put("stage", "grpo").put("version", "sha256:" + "0".repeat(64)).put("final", false);
+        lost.putArray("files").add("adapter-000000000000.zip");
+        versions.add(List.of(lost));
+
+        assertThat(learn(
+                        again,
+                        "evaluate",
+                        "--adapters",
+                        out.toString(),
+                        "--arms",
+                        "sft",
+                        "--parts",
+                        "revisions",
+                        "--proposals",
+                        "1"))
+                .contains("stage grpo is not in the folder", "sft chain_sum:");
+        assertThat(new RawFile(again, Experiment.OUTCOMES).lines("proposal")).hasSize(1);
+        assertThatThrownBy(() -> learn(again, "evaluate", "--grpo-version", "sha256:" + "0".repeat(64)))
+                .isInstanceOf(LearnException.class)
+                .hasMessageContaining("neither in");
     }
 
     /** All samples of the step are there with their replies, and a second look adds none. */
