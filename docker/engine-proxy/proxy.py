@@ -4,7 +4,7 @@ Whoever may talk to a Docker engine owns its host: one container with the host's
 gets this filter's socket in place of the engine's. It knows eight calls, those that sandboxes need, and refuses all others:
 
     GET    /_ping                           answered by the engine
-    GET    /info                            processors and memory, nothing else
+    GET    /info                            processors, memory and the kernel's release, nothing else
     GET    /images/<image>/json             of the allowed images
     GET    /containers/json                 of this installation's containers, whatever the caller filters by
     POST   /containers/create               see below
@@ -85,6 +85,16 @@ def whole_number(given, name, low, high):
     return value
 
 
+def ulimits(host, settings):
+    """The sandbox's own, and a limit on the user's processes where one is asked for."""
+    given = host.get("Ulimits")
+    last = given[-1] if isinstance(given, list) and len(given) == len(ULIMITS) + 1 else None
+    if not isinstance(last, dict) or last.get("Name") != "nproc":
+        return ULIMITS
+    most = whole_number(last, "Soft", 1, settings.pids)
+    return [*ULIMITS, {"Name": "nproc", "Soft": most, "Hard": most}]
+
+
 def is_unset(value):
     """What says nothing to the engine. False and 0 are its defaults for all options that are not written here."""
     return value is None or value is False or value == 0 or value in ("", [], {})
@@ -152,7 +162,7 @@ def sandbox(body, settings):
             "Memory": memory,
             "MemorySwap": memory,
             "NanoCpus": whole_number(host, "NanoCpus", 10_000_000, int(settings.cpus * 1e9)),
-            "Ulimits": ULIMITS,
+            "Ulimits": ulimits(host, settings),
             "Tmpfs": {"/tmp": size[0]},
             "LogConfig": {"Type": "none"},
         },
@@ -289,7 +299,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.forward(self.command, "/_ping")
         if path == "/info" and self.command == "GET":
             status, info = ask(settings, "/info")
-            return self.answer(status, {key: info.get(key) for key in ("NCPU", "MemTotal")})
+            return self.answer(status, {key: info.get(key) for key in ("NCPU", "MemTotal", "KernelVersion")})
         if path == "/containers/json" and self.command == "GET":
             return self.forward("GET", "/containers/json?" + own_filter(settings))
         if path == "/containers/create" and self.command == "POST":

@@ -412,8 +412,22 @@ def run_python(code, timeout_s):
     return sys.modules[__name__].Result(stdout, stderr, error)
 
 
+MEMORY_V1 = "/sys/fs/cgroup/memory/"
+
+
+def group_folder():
+    """Where this container's limits stand under cgroup v2: at the top, unless it was given the host's view of all groups."""
+    try:
+        with open("/proc/self/cgroup") as file:
+            own = next((line.strip()[3:] for line in file if line.startswith("0::")), "/")
+    except OSError:  # a kernel of its own may tell nothing
+        own = "/"
+    folder = "/sys/fs/cgroup" + own.rstrip("/") + "/"
+    return folder if os.path.exists(folder + "memory.max") else "/sys/fs/cgroup/"
+
+
 def memory_limit():
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    for path in (group_folder() + "memory.max", MEMORY_V1 + "memory.limit_in_bytes"):
         try:
             with open(path) as file:
                 return int(file.read())

@@ -1,7 +1,10 @@
 """The host's walls as a child sees them from inside."""
 
 import os
+import stat
 import sys
+
+import child
 
 
 def facts(channel):
@@ -11,14 +14,16 @@ def facts(channel):
     memory = text_of("/proc/meminfo").split()
     found = {
         "python": sys.version.split()[0],
+        "kernel": os.uname().release,
         **cgroup_limits(),
         "host_swap": int(memory[memory.index("SwapTotal:") + 1]) << 10 if "SwapTotal:" in memory else None,
-        "interfaces": sorted(os.listdir("/sys/class/net")) if os.path.isdir("/sys/class/net") else [],
+        "interfaces": sorted(interfaces()),
         "reached": [address for address in ("192.0.2.1", "169.254.169.254") if has_route(address)],
         "capabilities": " ".join(sorted(capabilities)) or None,
         "no_new_privs": no_new_privileges(),
         "seccomp": number_of(status.get("Seccomp")),
         "seccomp_filters": number_of(status.get("Seccomp_filters")),
+        "engine_filtered": engine_filtered(),
         "uid": os.getuid(),
         "gid": os.getgid(),
         "writable_root": [path for path in ("/", "/opt/harness", "/etc", "/usr/lib", "/var/tmp") if writable(path)],
@@ -46,14 +51,25 @@ def no_new_privileges():
     return ctypes.CDLL(None).prctl(39, 0, 0, 0, 0)  # PR_GET_NO_NEW_PRIVS
 
 
+def engine_filtered():
+    """Whether this process may not turn off the shuffling of its own addresses, which only a filter of the engine forbids."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = {"x86_64": 135, "aarch64": 92}.get(os.uname().machine)
+    return number is not None and libc.syscall(number, 0x0040000) == -1 and ctypes.get_errno() == 1
+
+
 def cgroup_limits():
     """Bytes and numbers as the kernel keeps them; "max" for none."""
     if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
         names = {"memory": "memory.max", "swap": "memory.swap.max", "pids": "pids.max"}
-        return {"cgroup": 2, **{name: text_of("/sys/fs/cgroup/" + file).strip() or None for name, file in names.items()}}
-    memory = text_of("/sys/fs/cgroup/memory/memory.limit_in_bytes").strip() or None
-    both = text_of("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes").strip()
-    swap = str(int(both) - int(memory)) if memory and both else None
+        folder = child.group_folder()
+        return {"cgroup": 2, **{name: text_of(folder + file).strip() or None for name, file in names.items()}}
+    memory = text_of(child.MEMORY_V1 + "memory.limit_in_bytes").strip() or None
+    both = text_of(child.MEMORY_V1 + "memory.memsw.limit_in_bytes").strip()
+    # Where neither is limited both are the same, the largest number of whole pages.
+    swap = ("max" if int(both) >= 1 << 62 else str(int(both) - int(memory))) if memory and both else None
     pids = text_of("/sys/fs/cgroup/pids/pids.max").strip() or None
     return {"cgroup": 1 if memory else None, "memory": memory, "swap": swap, "pids": pids}
 
@@ -73,6 +89,12 @@ def processes(channel, most):
     except OSError:
         pass
     channel.send({"type": "facts", "facts": len(children)})
+
+
+def interfaces():
+    """Of all network interfaces; a kernel of its own may show them in one place only."""
+    listed = [line.partition(":")[0].strip() for line in text_of("/proc/net/dev").splitlines() if ":" in line]
+    return set(listed) | set(os.listdir("/sys/class/net") if os.path.isdir("/sys/class/net") else ())
 
 
 def has_route(address):
@@ -98,11 +120,14 @@ def writable(folder):
 
 
 def opens(path):
+    """Whether a file can be opened; one that the engine has covered with /dev/null is not that file."""
     try:
-        os.close(os.open(path, os.O_RDONLY))
-        return True
+        fd = os.open(path, os.O_RDONLY)
     except OSError:
         return False
+    found = os.fstat(fd)
+    os.close(fd)
+    return not (stat.S_ISCHR(found.st_mode) and found.st_rdev == os.makedev(1, 3))
 
 
 def unfiltered():
@@ -119,6 +144,11 @@ def unfiltered():
             passed.append(name)
     if numbers is None or libc.socket(40, 1, 0) != -1 or ctypes.get_errno() != 1:  # AF_VSOCK
         passed.append("vsock")
+    try:
+        os.kill(1, 0)  # no signal, only whether one could be sent
+        passed.append("kill")
+    except PermissionError:
+        pass
     return passed
 
 

@@ -39,10 +39,6 @@ import template
 STDIN, STDOUT = 0, 1
 ORDER = sys.byteorder
 WRITABLE = ("/tmp", "/dev/shm", "/dev/mqueue")
-MEMORY_EVENTS = (
-    "/sys/fs/cgroup/memory.events",  # cgroup v2
-    "/sys/fs/cgroup/memory/memory.oom_control",  # cgroup v1
-)
 PROTOCOL = 2  # of these frames; images that were derived from an older one are refused
 END_S = 5.0  # most time for the end of all processes after a kill
 PREPARATION_S = 30.0  # most time until a child can be had
@@ -100,7 +96,7 @@ class MemoryKills:
 
     def __init__(self):
         self.fd = None
-        for path in MEMORY_EVENTS:
+        for path in (child.group_folder() + "memory.events", child.MEMORY_V1 + "memory.oom_control"):
             try:
                 self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 break

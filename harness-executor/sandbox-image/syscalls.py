@@ -6,6 +6,7 @@ kernel's surface:
 
 * looking into or steering other processes: ptrace, process_vm_*, pidfd_getfd, kcmp; limits, priorities and processors of
   any process but one's own (the same user may otherwise set them for the runner too)
+* signals to process 1, the runner: Linux drops them by itself, but a runtime with a kernel of its own need not
 * what stays when its processes are dead: System V and POSIX message queues, semaphores, shared memory, the kernel's keys
 * surface: io_uring, bpf, userfaultfd, perf events, mounts, new namespaces, sockets other than Unix and internet ones
 
@@ -19,6 +20,11 @@ import struct
 
 ALWAYS, UNLESS_ZERO, UNLESS_OWN, SOCKET, NAMESPACES = range(5)
 
+# Rules of their own kind: denied where the argument of this position is one of these.
+TO_THE_RUNNER = (0, (1,))
+TO_AN_OWNER = (1, (8, 15))  # F_SETOWN, F_SETOWN_EX: who gets a signal when there is something to read
+TO_AN_OWNER_BY_DEVICE = (1, (0x8901, 0x8902))  # FIOSETOWN, SIOCSPGRP
+
 # name: (number on x86_64, number on aarch64, rule)
 RULES = {
     "ptrace": (101, 117, ALWAYS),
@@ -27,6 +33,15 @@ RULES = {
     "pidfd_getfd": (438, 438, ALWAYS),
     "process_madvise": (440, 440, ALWAYS),
     "kcmp": (312, 272, ALWAYS),
+    "kill": (62, 129, TO_THE_RUNNER),
+    "tkill": (200, 130, TO_THE_RUNNER),
+    "tgkill": (234, 131, TO_THE_RUNNER),
+    "rt_sigqueueinfo": (129, 138, TO_THE_RUNNER),
+    "rt_tgsigqueueinfo": (297, 240, TO_THE_RUNNER),
+    "pidfd_open": (434, 434, TO_THE_RUNNER),
+    "pidfd_send_signal": (424, 424, ALWAYS),  # takes a folder of /proc as well
+    "fcntl": (72, 25, TO_AN_OWNER),
+    "ioctl": (16, 29, TO_AN_OWNER_BY_DEVICE),
     "prlimit64": (302, 261, UNLESS_ZERO),
     "sched_setaffinity": (203, 122, UNLESS_ZERO),
     "sched_setscheduler": (144, 119, UNLESS_ZERO),
@@ -115,6 +130,14 @@ def program(machine):
             add(EQUAL, IOPRIO_PROCESS if name == "ioprio_set" else 0, 0, 3)
             add(LOAD, ARGUMENTS + 8)
             add(EQUAL, 0, 0, 1)
+            add(RETURN, ALLOW)
+            deny()
+        elif isinstance(rule, tuple):
+            position, values = rule
+            add(EQUAL, number, 0, 3 + len(values))
+            add(LOAD, ARGUMENTS + 8 * position)
+            for at, value in enumerate(values):
+                add(EQUAL, value, len(values) - at, 0)
             add(RETURN, ALLOW)
             deny()
         elif rule == NAMESPACES:

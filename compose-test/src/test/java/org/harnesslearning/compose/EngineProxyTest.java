@@ -128,6 +128,31 @@ class EngineProxyTest {
         assertThat(create(body.put("Image", "")).status()).isEqualTo(403);
     }
 
+    @Test
+    void a_limit_on_the_users_processes_passes_within_the_bounds() throws Exception {
+        for (List<Long> limits : List.of(List.of(64L, 64L), List.of(1L, 1L))) {
+            Answer created = create(limited(limits));
+            assertThat(created.status()).as(created.body()).isEqualTo(201);
+            String id = Json.mapper().readTree(created.body()).get("Id").asString();
+            assertThat(docker("inspect", "--format", "{{json .HostConfig.Ulimits}}", id))
+                    .contains("\"nproc\"");
+            docker("rm", "--force", id);
+        }
+        for (List<Long> limits : List.of(List.of(64L, 65L), List.of(0L, 0L), List.of(-1L, -1L), List.of(513L, 513L))) {
+            assertThat(create(limited(limits)).status()).as("%s", limits).isEqualTo(403);
+        }
+    }
+
+    private static ObjectNode limited(List<Long> softAndHard) {
+        ObjectNode body = sandbox();
+        ((ArrayNode) body.at("/HostConfig/Ulimits"))
+                .addObject()
+                .put("Name", "nproc")
+                .put("Soft", softAndHard.getFirst())
+                .put("Hard", softAndHard.getLast());
+        return body;
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -271,7 +296,7 @@ class EngineProxyTest {
             assertThat(mine()).hasSize(1);
             Answer info = send("GET", "/info", "");
             assertThat(Json.mapper().readTree(info.body()).propertyNames())
-                    .containsExactlyInAnyOrder("NCPU", "MemTotal");
+                    .containsExactlyInAnyOrder("NCPU", "MemTotal", "KernelVersion");
             assertThat(send("GET", "/images/" + image + "/json", "").status()).isEqualTo(200);
             assertThat(send("GET", "/images/debian:bookworm-slim/json", "").status())
                     .isEqualTo(404);

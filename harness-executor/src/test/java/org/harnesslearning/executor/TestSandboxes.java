@@ -1,5 +1,7 @@
 package org.harnesslearning.executor;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.NotFoundException;
@@ -16,11 +18,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
 import org.harnesslearning.executor.sandbox.ImageBuild;
 import org.harnesslearning.executor.sandbox.PoolSettings;
+import org.harnesslearning.executor.sandbox.Protection;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.executor.sandbox.SelfCheck;
 import org.harnesslearning.testing.SharedData;
@@ -32,6 +36,14 @@ public final class TestSandboxes implements AutoCloseable {
     /** The script that builds the image. */
     public static final Path IMAGE_BUILD = SharedData.root().resolve("harness-executor/sandbox-image/build.sh");
 
+    /** Memory of a job; a runtime with a kernel of its own needs more for as many processes. */
+    public static final int MEMORY_MIB = Integer.getInteger("sandbox.test.memory-mib", 128);
+
+    /** Settings that this run was given as system properties: another runtime, another engine; see docs/sandbox.md. */
+    private static final Map<String, String> GIVEN = System.getProperties().stringPropertyNames().stream()
+            .filter(name -> name.startsWith("executor.sandbox."))
+            .collect(Collectors.toUnmodifiableMap(name -> name, System::getProperty));
+
     private static final DockerClient DOCKER = docker();
     private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
     private final SandboxSettings settings;
@@ -40,6 +52,7 @@ public final class TestSandboxes implements AutoCloseable {
     private final DockerSandboxes sandboxes;
 
     public TestSandboxes(Map<String, Object> changes) {
+        assumeRuntime();
         settings = settings(changes);
         engine = DockerEngine.connect(settings, Clock.systemUTC(), "test");
         image = ImageBuild.resolve(engine, null, IMAGE_BUILD, Duration.ofMinutes(15), "executor.sandbox.image");
@@ -89,19 +102,45 @@ public final class TestSandboxes implements AutoCloseable {
     }
 
     private static Map<String, Object> withDefault(Map<String, Object> properties, String name, Object value) {
-        Map<String, Object> all = new HashMap<>(properties);
+        Map<String, Object> all = new HashMap<>(GIVEN);
+        all.putAll(properties);
         all.putIfAbsent(name, value);
         return all;
     }
 
     private static DockerClient docker() {
-        DefaultDockerClientConfig config =
-                DefaultDockerClientConfig.createDefaultConfigBuilder().build();
+        DefaultDockerClientConfig.Builder builder = DefaultDockerClientConfig.createDefaultConfigBuilder();
+        String host = GIVEN.get("executor.sandbox.docker-host");
+        if (host != null) {
+            builder.withDockerHost(host);
+        }
+        DefaultDockerClientConfig config = builder.build();
         return DockerClientImpl.getInstance(
                 config,
                 new ZerodepDockerHttpClient.Builder()
                         .dockerHost(config.getDockerHost())
                         .build());
+    }
+
+    /** Skips the test where the engine does not have the runtime that this run was given. */
+    public static void assumeRuntime() {
+        String runtime = settings(Map.of()).runtime();
+        assumeTrue(
+                runtime == null || runtimes().contains(runtime),
+                () -> "the engine has no runtime " + runtime + ", only " + runtimes());
+    }
+
+    /** Skips the test where this run accepts that the host lacks one of these: it would do harm there. */
+    public static void assumeHeld(Protection... protections) {
+        Set<Protection> gaps = settings(Map.of()).acceptedGaps();
+        for (Protection protection : protections) {
+            assumeTrue(!gaps.contains(protection), () -> "this run accepts the gap " + protection);
+        }
+    }
+
+    private static Set<String> runtimes() {
+        Map<String, ?> runtimes = DOCKER.infoCmd().exec().getRuntimes();
+        return runtimes == null ? Set.of() : runtimes.keySet();
     }
 
     /** A client for the test's own questions to the engine. */

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -37,8 +38,9 @@ import tools.jackson.databind.JsonNode;
  * time. A container is registered for removal by its name before it is created, and removed on every path; what the engine
  * does not remove is set aside, and the {@link Reaper} tries again. No image, volume or network is made for a job.
  *
- * <p>Not set: a limit on the user's processes ({@code nproc}), which would count all containers of the same user
- * together ({@code pids-limit} counts one), and an init process: the entry point is process 1, because the kernel lets
+ * <p>Not set, unless the settings say so for a runtime with a kernel of its own: a limit on the user's processes
+ * ({@code nproc}), which in a shared kernel counts all containers of the same user together ({@code pids-limit} counts
+ * one). Never set: an init process; the entry point is process 1, because the kernel lets
  * no process of the container send signals to that one.
  */
 public final class DockerEngine implements AutoCloseable {
@@ -120,20 +122,30 @@ public final class DockerEngine implements AutoCloseable {
         return DockerClientImpl.getInstance(config, transport.build());
     }
 
-    /** The machine that the engine runs on. */
-    record Host(int cpus, long memoryMib) {}
+    /**
+     * The machine that the engine runs on.
+     *
+     * @param kernel the release of its kernel
+     */
+    record Host(int cpus, long memoryMib, @Nullable String kernel) {}
 
     /** What the engine's machine has. */
     Host host() {
         Info info = control.infoCmd().exec();
         Integer cpus = info.getNCPU();
         Long memory = info.getMemTotal();
-        return new Host(cpus == null ? 1 : cpus, memory == null ? 1024 : memory / MIB);
+        return new Host(cpus == null ? 1 : cpus, memory == null ? 1024 : memory / MIB, info.getKernelVersion());
     }
 
     /** Names this executor among those of its installation; also a label of its containers. */
     String instance() {
         return instance;
+    }
+
+    /** Address of the engine in the settings; null: that of the environment. */
+    @Nullable
+    String dockerHost() {
+        return settings.dockerHost();
     }
 
     /** Whether the engine answers now. */
@@ -229,10 +241,7 @@ public final class DockerEngine implements AutoCloseable {
                 .withMemorySwap(memory)
                 .withOomKillDisable(false)
                 .withNanoCPUs((long) (settings.cpus() * 1e9))
-                .withUlimits(List.of(
-                        new Ulimit("nofile", OPEN_FILES, OPEN_FILES),
-                        new Ulimit("core", 0L, 0L),
-                        new Ulimit("fsize", FILE_BYTES, FILE_BYTES)))
+                .withUlimits(limits())
                 .withTmpFs(Map.of(
                         "/tmp",
                         "rw,noexec,nosuid,nodev,size=" + settings.tmpMib()
@@ -270,6 +279,18 @@ public final class DockerEngine implements AutoCloseable {
                     .exec()
                     .getId();
         }
+    }
+
+    private List<Ulimit> limits() {
+        List<Ulimit> limits = new ArrayList<>(List.of(
+                new Ulimit("nofile", OPEN_FILES, OPEN_FILES),
+                new Ulimit("core", 0L, 0L),
+                new Ulimit("fsize", FILE_BYTES, FILE_BYTES)));
+        Integer processes = settings.userPids();
+        if (processes != null) {
+            limits.add(new Ulimit("nproc", processes.longValue(), processes.longValue()));
+        }
+        return limits;
     }
 
     SandboxContainer.End end(String id) {

@@ -44,9 +44,13 @@ public final class ImageBuild {
             Path output = Files.createTempFile("image-build", ".out");
             Path errors = Files.createTempFile("image-build", ".err");
             try {
-                Process process = new ProcessBuilder(
-                                "bash", script.toAbsolutePath().toString())
-                        .redirectInput(ProcessBuilder.Redirect.from(
+                ProcessBuilder build =
+                        new ProcessBuilder("bash", found.toAbsolutePath().toString());
+                String host = engine.dockerHost();
+                if (host != null) {
+                    build.environment().put("DOCKER_HOST", host);
+                }
+                Process process = build.redirectInput(ProcessBuilder.Redirect.from(
                                 Path.of("/dev/null").toFile()))
                         .redirectOutput(output.toFile())
                         .redirectError(errors.toFile())

@@ -19,7 +19,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param owner label of all containers of this installation
  * @param maxContainers most harness containers of this executor at once
  * @param cpus processors of a container
- * @param pids most processes and threads in a container
+ * @param pids most processes and threads in a container, as its control group counts them: a runtime with a kernel of its
+ *     own has threads of its own there
+ * @param userPids most processes and threads of the container's user, as its kernel counts them; for a runtime with a
+ *     kernel of its own only: one that containers share counts those of the same user together. Null: not limited
  * @param tmpMib size of the only writable folder, {@code /tmp}, which counts as memory
  * @param controlTimeout most time for one answer of the engine
  * @param startTimeout most time from a container's start to its first frame
@@ -49,6 +52,7 @@ public record SandboxSettings(
         @DefaultValue("8") int maxContainers,
         @DefaultValue("1.0") double cpus,
         @DefaultValue("64") int pids,
+        @Nullable Integer userPids,
         @DefaultValue("16") int tmpMib,
         @DefaultValue("30s") Duration controlTimeout,
         @DefaultValue("60s") Duration startTimeout,
@@ -69,8 +73,18 @@ public record SandboxSettings(
     public SandboxSettings {
         acceptedGaps = Set.copyOf(acceptedGaps);
         forbiddenImports = List.copyOf(forbiddenImports);
-        if (maxContainers < 1 || pids < 4 || !(cpus > 0) || tmpMib < 1 || deadlineFactor < 1) {
+        if (maxContainers < 1
+                || pids < 4
+                || (userPids != null && userPids < 4)
+                || !(cpus > 0)
+                || tmpMib < 1
+                || deadlineFactor < 1) {
             throw new IllegalArgumentException("executor.sandbox: a limit is too small");
         }
+    }
+
+    /** How many processes and threads there can be in a container. */
+    int mostProcesses() {
+        return userPids == null ? pids : Math.min(userPids, pids);
     }
 }

@@ -20,7 +20,13 @@ import tools.jackson.databind.JsonNode;
  */
 public record SelfCheck(Set<Protection> gaps) {
     private static final int MEMORY_MIB = 64;
-    private static final int PROBE_S = 20;
+
+    /** What a process needs that does nothing; a kernel of its own keeps whole pages of 2 MiB for each. */
+    private static final int PROCESS_MIB = 8;
+
+    private static final int MOST_MIB = 2048;
+
+    private static final int PROBE_S = 60;
     private static final String NO_CAPABILITIES = "0".repeat(16);
     private static final int NOBODY = 65534;
 
@@ -43,25 +49,39 @@ public record SelfCheck(Set<Protection> gaps) {
     public static SelfCheck run(DockerEngine engine, String image, SandboxSettings settings)
             throws InterruptedException {
         Facts facts;
-        boolean pidsHeld;
+        @Nullable String tooMany;
         boolean memoryHeld;
-        try (Probe probe = new Probe(engine, image, settings)) {
+        boolean swapHeld;
+        int most = settings.mostProcesses();
+        try (Probe probe = new Probe(engine, image, settings, MEMORY_MIB);
+                Probe roomy = new Probe(engine, image, settings, Math.min(MEMORY_MIB + PROCESS_MIB * most, MOST_MIB))) {
             facts = Json.mapper().treeToValue(probe.ask("facts", 0).facts(), Facts.class);
             if (facts == null) {
                 throw new SandboxFaultException("The self-check's container says nothing", null);
             }
             // A runtime with a kernel of its own ends the whole container in place of the one process: that holds as
             // well.
-            RunnerFrames.Probed processes = probe.ask("processes", settings.pids());
-            pidsHeld = processes.outcome().equals(Probe.ENDED)
-                    || (processes.facts() != null && processes.facts().asInt(settings.pids()) < settings.pids());
-            RunnerFrames.Probed memory = probe.ask("memory", (long) MEMORY_MIB * 2 << 20);
-            memoryHeld =
-                    memory.outcome().equals(Probe.ENDED) || memory.outcome().equals("out_of_memory");
+            RunnerFrames.Probed processes = roomy.ask("processes", most);
+            if (processes.outcome().equals(Probe.ENDED)) {
+                tooMany = null;
+            } else if (processes.facts() == null) {
+                tooMany = "they could not be counted: " + processes.outcome();
+            } else {
+                tooMany = processes.facts().asInt(most) < most ? null : "all that were tried, " + most;
+            }
+            memoryHeld = probe.killed((long) MEMORY_MIB * 2 << 20);
+            // Such a kernel shows no swap but its own, which is none. But whoever takes as much as the whole limit,
+            // with
+            // what the rest of the container has, lives only by swap.
+            String kernel = engine.host().kernel();
+            swapHeld =
+                    kernel == null || facts.kernel() == null || facts.kernel().equals(kernel)
+                            ? swapHeld(facts)
+                            : probe.killed((long) MEMORY_MIB << 20);
         } catch (JacksonException e) {
             throw new SandboxFaultException("The self-check's container does not speak as it should", e);
         }
-        Map<Protection, String> missing = missing(facts, pidsHeld, memoryHeld);
+        Map<Protection, String> missing = missing(facts, tooMany, memoryHeld, swapHeld);
         Set<Protection> refused = EnumSet.noneOf(Protection.class);
         refused.addAll(missing.keySet());
         refused.removeAll(settings.acceptedGaps());
@@ -73,28 +93,33 @@ public record SelfCheck(Set<Protection> gaps) {
         return new SelfCheck(missing.keySet());
     }
 
+    /** Without any swap on the host a missing limit does no harm; a limit that allows some does where there is some. */
+    private static boolean swapHeld(Facts facts) {
+        return Long.valueOf(0).equals(facts.hostSwap())
+                || (facts.swap() != null && !facts.swap().equals("max") && Long.parseLong(facts.swap()) <= 0);
+    }
+
     /**
      * The protections that these facts show to be missing, each with what was found.
      *
-     * @param pidsHeld whether no more processes could be had than allowed
+     * @param tooMany how many processes could be had at once where they were not fewer than allowed
      * @param memoryHeld whether a process that took twice the memory limit was killed
+     * @param swapHeld whether nothing can be swapped out beside that limit
      */
-    private static Map<Protection, String> missing(Facts facts, boolean pidsHeld, boolean memoryHeld) {
+    private static Map<Protection, String> missing(
+            Facts facts, @Nullable String tooMany, boolean memoryHeld, boolean swapHeld) {
         Map<Protection, String> missing = new EnumMap<>(Protection.class);
         if (!memoryHeld) {
             missing.put(Protection.MEMORY_LIMIT, "a process took twice the limit and lived; memory " + facts.memory());
         }
-        // Without any swap on the host a missing limit does no harm; a limit that allows some does where there is some.
-        boolean limited = facts.swap() != null && !facts.swap().equals("max") && Long.parseLong(facts.swap()) <= 0;
-        boolean none = facts.swap() == null && Long.valueOf(0).equals(facts.hostSwap());
-        if (!limited && !none) {
+        if (!swapHeld) {
             missing.put(
                     Protection.SWAP_LIMIT,
                     "swap beside the memory limit " + facts.swap() + ", swap of the host " + facts.hostSwap()
                             + " bytes; the kernel may need swapaccount=1");
         }
-        if (!pidsHeld) {
-            missing.put(Protection.PIDS_LIMIT, "more processes than allowed at once; pids " + facts.pids());
+        if (tooMany != null) {
+            missing.put(Protection.PIDS_LIMIT, "processes at once: " + tooMany + "; pids " + facts.pids());
         }
         if (!facts.reached().isEmpty() || facts.interfaces().stream().anyMatch(name -> !name.equals("lo"))) {
             missing.put(Protection.NETWORK, "interfaces " + facts.interfaces() + ", routes to " + facts.reached());
@@ -105,9 +130,10 @@ public record SelfCheck(Set<Protection> gaps) {
         if (!Integer.valueOf(1).equals(facts.noNewPrivs())) {
             missing.put(Protection.NO_NEW_PRIVILEGES, "NoNewPrivs " + facts.noNewPrivs());
         }
-        // The runner's own filter counts as one; kernels before 5.9 do not tell how many there are.
+        // The runner's own filter counts as one; kernels before 5.9, and gVisor, do not tell how many there are.
         boolean own = facts.unfiltered().isEmpty();
-        boolean onlyOwn = own && Integer.valueOf(1).equals(facts.seccompFilters());
+        boolean onlyOwn =
+                own && (facts.seccompFilters() == null ? !facts.engineFiltered() : facts.seccompFilters() == 1);
         if (!Integer.valueOf(2).equals(facts.seccomp()) || onlyOwn) {
             missing.put(Protection.SECCOMP, "Seccomp " + facts.seccomp() + ", filters " + facts.seccompFilters());
         }
@@ -133,18 +159,26 @@ public record SelfCheck(Set<Protection> gaps) {
         private final DockerEngine engine;
         private final String image;
         private final SandboxSettings settings;
+        private final int memoryMib;
         private @Nullable SandboxContainer container;
 
-        Probe(DockerEngine engine, String image, SandboxSettings settings) {
+        Probe(DockerEngine engine, String image, SandboxSettings settings, int memoryMib) {
             this.engine = engine;
             this.image = image;
             this.settings = settings;
+            this.memoryMib = memoryMib;
+        }
+
+        /** Whether a process that takes this much is killed for it. */
+        boolean killed(long bytes) throws InterruptedException {
+            String outcome = ask("memory", bytes).outcome();
+            return outcome.equals(ENDED) || outcome.equals("out_of_memory");
         }
 
         RunnerFrames.Probed ask(String what, long count) throws InterruptedException {
             SandboxContainer asked = container;
             if (asked == null) {
-                asked = engine.start(new ContainerSpec(image, "self-check", MEMORY_MIB));
+                asked = engine.start(new ContainerSpec(image, "self-check", memoryMib));
                 container = asked;
             }
             asked.send(new RunnerFrames.Probe(RunnerFrames.RunnerLimits.of(settings), what, PROBE_S, count));
@@ -176,6 +210,7 @@ public record SelfCheck(Set<Protection> gaps) {
     /**
      * What a child of the runner found out about its sandbox; null where it can't be found out.
      *
+     * @param kernel release of the kernel; another one than the engine's host has where the runtime brings its own
      * @param memory memory limit in bytes as the kernel has it
      * @param swap bytes of swap beside it, or {@code max}
      * @param pids limit on processes as the kernel has it
@@ -184,12 +219,14 @@ public record SelfCheck(Set<Protection> gaps) {
      * @param capabilities the one value of all five sets, in hexadecimal digits
      * @param seccomp mode of the system call filter; 2 is a filter
      * @param seccompFilters how many filters there are
+     * @param engineFiltered whether a system call is denied that the engine's usual filter denies and the runner's does not
      * @param writableRoot folders outside {@code /tmp} that could be written to
      * @param opened files of the runner and the kernel that could be opened
      * @param unfiltered dangerous system calls that were let through
      */
     record Facts(
             String python,
+            @Nullable String kernel,
             @Nullable Integer cgroup,
             @Nullable String memory,
             @Nullable String swap,
@@ -201,6 +238,7 @@ public record SelfCheck(Set<Protection> gaps) {
             @Nullable Integer noNewPrivs,
             @Nullable Integer seccomp,
             @Nullable Integer seccompFilters,
+            boolean engineFiltered,
             int uid,
             int gid,
             List<String> writableRoot,

@@ -41,8 +41,8 @@ import org.junit.jupiter.api.Test;
  */
 @RequiresDocker
 class AttackTableTests {
-    private static final Limits LIMITS = new Limits(3, 5, 128);
-    private static final Limits SHORT = new Limits(3, 1, 128);
+    private static final Limits LIMITS = new Limits(3, 5, TestSandboxes.MEMORY_MIB);
+    private static final Limits SHORT = new Limits(3, 1, TestSandboxes.MEMORY_MIB);
     private static final String FINE = "def run(question, env):\n    return 'fine'\n";
     private static final Broker ECHO = request ->
             new Broker.Answer.Reply("reply to " + request.messages().getLast().content());
@@ -174,6 +174,7 @@ class AttackTableTests {
 
     @Test
     void case_01_fork_bomb() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.PIDS_LIMIT);
         String source = ALONE + """
                 def run(question, env):
                     while question == "bomb":
@@ -192,6 +193,7 @@ class AttackTableTests {
 
     @Test
     void case_02_many_sleeping_children() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.PIDS_LIMIT);
         String source = ALONE + """
                 import time
 
@@ -209,7 +211,7 @@ class AttackTableTests {
                         count += 1
                 """;
         try (HarnessSandbox sandbox = open(source, LIMITS)) {
-            int most = docker.settings().pids() - 3; // this child, the template and the runner
+            int most = docker.settings().mostProcesses() - 3; // this child, the template and the runner
             assertThat(answer(sandbox.ask("sleepers", ECHO))).isEqualTo(Integer.toString(most));
             assertThat(answer(sandbox.ask("look", ECHO))).isEqualTo("[]");
         }
@@ -217,6 +219,7 @@ class AttackTableTests {
 
     @Test
     void case_03_memory_bomb() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
         long allocated = allocated();
         String source = "def run(question, env):\n    return str(len(bytearray(1 << 30)))\n";
         assertThat(ask(source, LIMITS)).isInstanceOf(SandboxResult.OutOfMemory.class);
@@ -237,6 +240,7 @@ class AttackTableTests {
 
     @Test
     void case_04_memory_kill_of_a_child_while_its_parent_lives_on() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
         String source = """
                 import os
 
@@ -278,7 +282,7 @@ class AttackTableTests {
         assertThat(SelfCheck.run(docker.engine(), docker.image(), docker.settings())
                         .gaps())
                 .as("this host")
-                .isEmpty();
+                .isEqualTo(docker.settings().acceptedGaps());
     }
 
     @Test
@@ -305,9 +309,13 @@ class AttackTableTests {
                         ends.append(errno.errorcode[e.errno])
                     return f"{ends} {size <= 16 << 20} {count <= 1024}"
                 """;
-        try (HarnessSandbox sandbox = open(source, new Limits(3, 20, 128))) {
-            assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("['ENOSPC', 'ENOSPC'] True True");
-            assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("['ENOSPC', 'ENOSPC'] True True");
+        // gVisor does not hand the number of files on to its own file system: there they end with the memory.
+        String held = "['ENOSPC', 'ENOSPC'] True True";
+        List<String> ends =
+                docker.settings().runtime() == null ? List.of(held) : List.of(held, "['ENOSPC'] True False");
+        try (HarnessSandbox sandbox = open(source, new Limits(3, 20, TestSandboxes.MEMORY_MIB))) {
+            assertThat(answer(sandbox.ask("q", ECHO))).isIn(ends);
+            assertThat(answer(sandbox.ask("q", ECHO))).isIn(ends);
         }
     }
 
@@ -831,7 +839,8 @@ class AttackTableTests {
                         return "no"
 
                 def run(question, env):
-                    facts = [sorted(os.listdir("/sys/class/net"))]
+                    with open("/proc/net/dev") as file:
+                        facts = [[line.split(":")[0].strip() for line in file if ":" in line]]
                     for host in ("192.0.2.1", "8.8.8.8", "169.254.169.254", "172.17.0.1", "172.17.0.2", "10.0.0.1"):
                         facts.append(tried(socket.AF_INET, socket.SOCK_STREAM, (host, 80)))
                         facts.append(tried(socket.AF_INET, socket.SOCK_DGRAM, (host, 53)))
@@ -844,7 +853,7 @@ class AttackTableTests {
                             facts.append("no")
                     return str(facts)
                 """;
-        assertThat(answer(ask(source, new Limits(3, 60, 128))))
+        assertThat(answer(ask(source, new Limits(3, 60, TestSandboxes.MEMORY_MIB))))
                 .startsWith("[['lo']")
                 .doesNotContain("ok")
                 .contains("'no'");
@@ -863,8 +872,9 @@ class AttackTableTests {
 
                 def tried(path, flags):
                     try:
-                        os.close(os.open(path, flags))
-                        return "ok"
+                        fd = os.open(path, flags)
+                        # An engine covers files with /dev/null where it can't take them away.
+                        return "covered" if os.fstat(fd).st_rdev == os.makedev(1, 3) else "ok"
                     except OSError as e:
                         return e.strerror
 
@@ -933,6 +943,7 @@ class AttackTableTests {
 
     @Test
     void case_28_exhausted_descriptors_threads_and_arguments() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.PIDS_LIMIT);
         String source = """
                 import errno, os, subprocess, sys, _thread, time
 
@@ -956,7 +967,8 @@ class AttackTableTests {
                         try:
                             subprocess.run([sys.executable, "-c", "pass", *["x" * 100000] * 100])
                         except OSError as e:
-                            return errno.errorcode[e.errno]
+                            # Linux says E2BIG, gVisor ENAMETOOLONG.
+                            return str(e.errno in (errno.E2BIG, errno.ENAMETOOLONG))
                     if question == "input":
                         return subprocess.run(
                             [sys.executable, "-c", "import sys; print(len(sys.stdin.read()))"],
@@ -966,7 +978,7 @@ class AttackTableTests {
         Map<String, String> ends = Map.of(
                 "descriptors", "EMFILE True",
                 "threads", "RuntimeError True",
-                "arguments", "E2BIG",
+                "arguments", "True",
                 "input", Integer.toString(8 << 20));
         try (HarnessSandbox sandbox = open(source, LIMITS)) {
             for (Map.Entry<String, String> end : ends.entrySet()) {

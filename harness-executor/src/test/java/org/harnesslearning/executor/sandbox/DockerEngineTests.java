@@ -159,4 +159,17 @@ class DockerEngineTests {
                     .hasMessageContaining("takes longer");
         }
     }
+
+    @Test
+    void an_image_is_built_at_the_engine_that_the_settings_name(@TempDir Path folder) throws IOException {
+        Path script = Files.writeString(folder.resolve("build.sh"), "echo \"built at $DOCKER_HOST\"");
+        try (FakeEngine fake = new FakeEngine();
+                DockerEngine engine = DockerEngine.connect(
+                        TestSandboxes.settings(Map.of("executor.sandbox.docker-host", fake.host())),
+                        Clock.systemUTC(),
+                        "test")) {
+            assertThat(ImageBuild.resolve(engine, null, script, Duration.ofSeconds(20), "some.image"))
+                    .isEqualTo("built at " + fake.host());
+        }
+    }
 }

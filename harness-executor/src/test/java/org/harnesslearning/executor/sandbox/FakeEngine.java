@@ -47,6 +47,9 @@ final class FakeEngine implements AutoCloseable {
         LIST
     }
 
+    /** Release of the kernel that this engine says it runs on. */
+    static final String KERNEL = "6.12.1-host";
+
     /** What goes wrong with a call. */
     enum Fault {
         /** Nothing is done, and no answer comes. */
@@ -334,7 +337,7 @@ final class FakeEngine implements AutoCloseable {
         }
         switch (call) {
             case PING -> send(socket, 200, Map.of(), fault);
-            case INFO -> send(socket, 200, Map.of("NCPU", 2, "MemTotal", 8L << 30), fault);
+            case INFO -> send(socket, 200, Map.of("NCPU", 2, "MemTotal", 8L << 30, "KernelVersion", KERNEL), fault);
             case IMAGE -> send(socket, 200, Map.of("Id", "sha256:0"), fault);
             case CREATE -> {
                 String id = "%064x".formatted(ids.incrementAndGet());

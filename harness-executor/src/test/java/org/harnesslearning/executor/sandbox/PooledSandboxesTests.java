@@ -15,7 +15,7 @@ class PooledSandboxesTests extends SandboxesContract {
     Fixture fixture(Map<String, Object> changes) {
         Map<String, Object> pooled = new HashMap<>(changes);
         pooled.put("executor.pool.size", SIZE);
-        pooled.put("executor.pool.memory-mib", 128); // what the contract's jobs ask for
+        pooled.put("executor.pool.memory-mib", TestSandboxes.MEMORY_MIB); // what the contract's jobs ask for
         TestSandboxes docker = new TestSandboxes(pooled);
         return new Fixture() {
             @Override

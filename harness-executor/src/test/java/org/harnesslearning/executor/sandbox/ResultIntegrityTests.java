@@ -18,11 +18,11 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @RequiresDocker
 class ResultIntegrityTests {
-    private static final Limits LIMITS = new Limits(3, 4, 128);
+    private static final Limits LIMITS = new Limits(3, 4, TestSandboxes.MEMORY_MIB);
     private static final Broker ECHO = request -> new Broker.Answer.Reply("reply");
 
     private static final String HARNESS = """
-            import ctypes, json, os, resource, signal, socket, struct, sys, time
+            import ctypes, fcntl, json, os, resource, signal, socket, struct, sys, time
 
             libc = ctypes.CDLL(None, use_errno=True)
             ARM = os.uname().machine == "aarch64"
@@ -87,7 +87,14 @@ class ResultIntegrityTests {
                     if number not in (signal.SIGCHLD,):
                         quietly(os.kill, 1, number)
                 for _ in range(1000):
-                    os.kill(1, signal.SIGCHLD)
+                    quietly(os.kill, 1, signal.SIGCHLD)
+                # By thread, and as the owner of a pipe whose owner is to be killed when there is something to read.
+                for call in ((130, 1, 9), (131, 1, 1, 9)) if ARM else ((200, 1, 9), (234, 1, 1, 9)):
+                    libc.syscall(*call)
+                own, other = os.pipe()
+                for command, value in ((fcntl.F_SETOWN, 1), (10, 9), (fcntl.F_SETFL, os.O_ASYNC)):  # 10: F_SETSIG
+                    quietly(fcntl.fcntl, own, command, value)
+                os.write(other, b"x")
 
             def limits():
                 for process in (1, PARENT):

@@ -20,6 +20,7 @@ import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.execution.PythonRun;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
+import org.harnesslearning.executor.TestSandboxes;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -53,8 +54,8 @@ abstract class SandboxesContract {
      */
     abstract Fixture fixture(Map<String, Object> changes);
 
-    private static final Limits LIMITS = new Limits(3, 5, 128);
-    private static final Limits SHORT = new Limits(3, 1, 128);
+    private static final Limits LIMITS = new Limits(3, 5, TestSandboxes.MEMORY_MIB);
+    private static final Limits SHORT = new Limits(3, 1, TestSandboxes.MEMORY_MIB);
     private static final Broker ECHO = request ->
             new Broker.Answer.Reply("reply to " + request.messages().getLast().content());
     private Fixture fixture;
@@ -189,6 +190,7 @@ abstract class SandboxesContract {
 
     @Test
     void every_bad_end_keeps_its_own_code_and_the_next_question_is_fine() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT, Protection.PIDS_LIMIT);
         String source = """
                 import os, sys, time
 
@@ -373,6 +375,7 @@ abstract class SandboxesContract {
 
     @Test
     void env_python_is_bounded_and_reports_errors() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
         String source = """
                 def run(question, env):
                     slow = env.python("while True: pass", timeout_s=0.3)

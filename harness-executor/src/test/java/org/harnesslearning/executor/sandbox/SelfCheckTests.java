@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongFunction;
 import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.ExecutorApi;
@@ -49,9 +50,19 @@ class SelfCheckTests {
      * @param memory outcome for the process that takes too much memory; null: the container ends in place of it
      */
     static FakeEngine.Runner probed(String fact, @Nullable Object value, int processes, @Nullable String memory) {
+        Map<String, @Nullable Object> changes = new HashMap<>();
+        changes.put(fact, value);
+        return probed(changes, processes, bytes -> memory);
+    }
+
+    /** The same with several other facts; the outcome for the process that takes memory depends on how much it takes. */
+    private static FakeEngine.Runner probed(
+            Map<String, @Nullable Object> changes, int processes, LongFunction<@Nullable String> memory) {
         Map<String, @Nullable Object> facts = new HashMap<>(Map.of(
                 "python",
                 "3.11.2",
+                "kernel",
+                FakeEngine.KERNEL,
                 "cgroup",
                 2,
                 "memory",
@@ -67,16 +78,27 @@ class SelfCheckTests {
                 "reached",
                 List.of()));
         facts.putAll(Map.of(
-                "capabilities", "0".repeat(16),
-                "no_new_privs", 1,
-                "seccomp", 2,
-                "seccomp_filters", 2,
-                "uid", 65534,
-                "gid", 65534,
-                "writable_root", List.of(),
-                "opened", List.of(),
-                "unfiltered", List.of()));
-        facts.put(fact, value);
+                "capabilities",
+                "0".repeat(16),
+                "no_new_privs",
+                1,
+                "seccomp",
+                2,
+                "seccomp_filters",
+                2,
+                "engine_filtered",
+                true,
+                "uid",
+                65534,
+                "gid",
+                65534,
+                "writable_root",
+                List.of(),
+                "opened",
+                List.of(),
+                "unfiltered",
+                List.of()));
+        facts.putAll(changes);
         return (in, out) -> {
             out.frame(Map.of("type", "ready"));
             while (true) {
@@ -85,10 +107,11 @@ class SelfCheckTests {
                     case "facts" -> out.frame(Map.of("type", "probed", "outcome", "completed", "facts", facts));
                     case "processes" -> out.frame(Map.of("type", "probed", "outcome", "completed", "facts", processes));
                     case "memory" -> {
-                        if (memory == null) {
+                        String outcome = memory.apply(frame.path("count").asLong());
+                        if (outcome == null) {
                             return 137;
                         }
-                        out.frame(Map.of("type", "probed", "outcome", memory));
+                        out.frame(Map.of("type", "probed", "outcome", outcome));
                     }
                     default -> FakeEngine.answer(frame, out);
                 }
@@ -156,8 +179,43 @@ class SelfCheckTests {
         Map<String, Object> none = Map.of();
         FakeEngine.Runner noSwap = probed("host_swap", 0, 60, "out_of_memory");
         assertThat(gaps(noSwap, none)).isEmpty();
+        // cgroup v1 of an engine that limits nothing, on a host without any.
+        assertThat(gaps(probed(Map.of("swap", "max", "host_swap", 0), 60, bytes -> "out_of_memory"), none))
+                .isEmpty();
         // A runtime whose whole container ends where one process should.
         assertThat(gaps(probed("seccomp_filters", null, 60, null), none)).isEmpty();
+    }
+
+    @Test
+    void a_kernel_of_its_own_can_not_say_that_nothing_is_swapped_but_must_show_it() throws Exception {
+        Map<String, @Nullable Object> facts = new HashMap<>(Map.of("kernel", "4.19.0-gvisor", "host_swap", 0));
+        facts.put("swap", null);
+        facts.put("seccomp_filters", null);
+        assertThat(gaps(probed(facts, 61, bytes -> null), Map.of("executor.sandbox.pids", 512)))
+                .isEmpty();
+        // Whoever takes as much as its limit beside all else of the container, and lives, was swapped out in part.
+        FakeEngine.Runner swapping = probed(facts, 61, bytes -> bytes > 64 << 20 ? null : "crashed");
+        assertThat(accepted("SWAP_LIMIT", swapping)).containsExactly("SWAP_LIMIT");
+    }
+
+    @Test
+    void an_engines_filter_that_is_not_counted_is_told_by_what_it_denies() throws Exception {
+        Map<String, @Nullable Object> facts = new HashMap<>(Map.of("engine_filtered", false));
+        facts.put("seccomp_filters", null);
+        assertThat(accepted("SECCOMP", probed(facts, 60, bytes -> "out_of_memory")))
+                .containsExactly("SECCOMP");
+        // A filter of one's own for the engine may deny other calls: where filters are counted, the number decides.
+        assertThat(gaps(probed("engine_filtered", false, 60, "out_of_memory"), Map.of()))
+                .isEmpty();
+    }
+
+    @Test
+    void the_limit_on_a_users_processes_counts_where_there_is_one() throws Exception {
+        FakeEngine.Runner many = probed("uid", 65534, 100, "out_of_memory");
+        assertThat(gaps(many, Map.of("executor.sandbox.pids", 512))).isEmpty();
+        assertThatThrownBy(() -> gaps(many, Map.of("executor.sandbox.pids", 512, "executor.sandbox.user-pids", 64)))
+                .isInstanceOf(UnsafeHostException.class)
+                .hasMessageContaining("PIDS_LIMIT");
     }
 
     private static ConfigurableApplicationContext start(FakeEngine fake, String... more) {
