@@ -28,6 +28,9 @@ import org.harnesslearning.executor.sandbox.Protection;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.executor.sandbox.SelfCheck;
 import org.harnesslearning.testing.SharedData;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
@@ -52,7 +55,6 @@ public final class TestSandboxes implements AutoCloseable {
     private final DockerSandboxes sandboxes;
 
     public TestSandboxes(Map<String, Object> changes) {
-        assumeRuntime();
         settings = settings(changes);
         engine = DockerEngine.connect(settings, Clock.systemUTC(), "test");
         image = ImageBuild.resolve(engine, null, IMAGE_BUILD, Duration.ofMinutes(15), "executor.sandbox.image");
@@ -122,12 +124,16 @@ public final class TestSandboxes implements AutoCloseable {
                         .build());
     }
 
-    /** Skips the test where the engine does not have the runtime that this run was given. */
-    public static void assumeRuntime() {
-        String runtime = settings(Map.of()).runtime();
-        assumeTrue(
-                runtime == null || runtimes().contains(runtime),
-                () -> "the engine has no runtime " + runtime + ", only " + runtimes());
+    /** Skips a test class where the engine does not have the runtime that this run was given. */
+    public static final class ChosenRuntime implements ExecutionCondition {
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            String runtime = settings(Map.of()).runtime();
+            return runtime == null || runtimes().contains(runtime)
+                    ? ConditionEvaluationResult.enabled("present")
+                    : ConditionEvaluationResult.disabled(
+                            "the engine has no runtime " + runtime + ", only " + runtimes());
+        }
     }
 
     /** Skips the test where this run accepts that the host lacks one of these: it would do harm there. */

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * The attack and fault table of docs/sandbox.md, a test a row, against the real engine. Rows that no host can be made to
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
  * nothing had been, and no container, process, network, volume or image may be left.
  */
 @RequiresDocker
+@ExtendWith(TestSandboxes.ChosenRuntime.class)
 class AttackTableTests {
     private static final Limits LIMITS = new Limits(3, 5, TestSandboxes.MEMORY_MIB);
     private static final Limits SHORT = new Limits(3, 1, TestSandboxes.MEMORY_MIB);

@@ -30,6 +30,7 @@ import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.harnesslearning.testing.TestPostgres;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
@@ -38,6 +39,7 @@ import org.springframework.context.ConfigurableApplicationContext;
  * ({@code executor.sandbox.*}, see docs/sandbox.md); without any, at the engine that all tests use.
  */
 @RequiresDocker
+@ExtendWith(TestSandboxes.ChosenRuntime.class)
 @RequiresPostgres
 class ChosenEngineTests {
     private static final String OWNER = "test-" + UUID.randomUUID();
@@ -57,7 +59,6 @@ class ChosenEngineTests {
 
     @Test
     void the_executor_serves_with_the_gaps_that_are_accepted_and_with_no_other() throws Exception {
-        TestSandboxes.assumeRuntime();
         Set<Protection> accepted = TestSandboxes.settings(Map.of()).acceptedGaps();
         if (!accepted.isEmpty()) {
             assertThatThrownBy(() -> start("--executor.sandbox.accepted-gaps="))

@@ -4,9 +4,11 @@ import java.util.List;
 import java.util.Map;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** {@link DockerSandboxes} against the real engine. */
 @RequiresDocker
+@ExtendWith(TestSandboxes.ChosenRuntime.class)
 class DockerSandboxesTests extends SandboxesContract {
     @Override
     Fixture fixture(Map<String, Object> changes) {

@@ -5,9 +5,11 @@ import java.util.List;
 import java.util.Map;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** {@link DockerSandboxes} with a pool, against the real engine. */
 @RequiresDocker
+@ExtendWith(TestSandboxes.ChosenRuntime.class)
 class PooledSandboxesTests extends SandboxesContract {
     private static final int SIZE = 2;
 

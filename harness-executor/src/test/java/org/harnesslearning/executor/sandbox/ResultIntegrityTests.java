@@ -9,6 +9,7 @@ import org.harnesslearning.testing.RequiresDocker;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * touch the next one: that one is answered by its own child, in the same sandbox or, where the attack cost it, in a new one.
  */
 @RequiresDocker
+@ExtendWith(TestSandboxes.ChosenRuntime.class)
 class ResultIntegrityTests {
     private static final Limits LIMITS = new Limits(3, 4, TestSandboxes.MEMORY_MIB);
     private static final Broker ECHO = request -> new Broker.Answer.Reply("reply");
