@@ -44,7 +44,7 @@ import org.springframework.web.bind.annotation.RestController;
  *
  * <p>{@code # level: 0.5}: questions named {@code … k/n} with k below half of n score 1, the others 0. {@code # calls: 3}:
  * solver calls a question. {@code # ends: TIMEOUT}: every question ends so. {@code # check: SYNTAX_ERROR}: the check fails.
- * {@code # fault: SANDBOX_FAULT}: every execution fails.
+ * {@code # fault: SANDBOX_FAULT}: every execution fails. {@code # gap: SWAP_LIMIT}: the host lacks that protection.
  */
 @RestController
 public class DoubleExecutor implements ExecutorApi {
@@ -155,7 +155,15 @@ public class DoubleExecutor implements ExecutorApi {
                 }
             });
         }
-        return new ExecutionStatus(request.id(), work.state, inOrder, work.cached, work.failure, null);
+        String gap = comment(request.source(), "gap");
+        return new ExecutionStatus(
+                request.id(),
+                work.state,
+                inOrder,
+                work.cached,
+                work.failure,
+                null,
+                gap == null ? List.of() : List.of(gap));
     }
 
     private void run(ExecutionRequest request, Work work) {

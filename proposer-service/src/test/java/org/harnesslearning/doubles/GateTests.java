@@ -128,6 +128,40 @@ class GateTests {
     }
 
     @Test
+    void a_gap_of_the_sandboxes_host_stands_in_every_report() throws Exception {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("rounds", 1);
+        fields.put("candidates", 1);
+        fields.put("harness", Map.of("source", level(0.5) + "# gap: SWAP_LIMIT\n"));
+        String adaptation =
+                run("/adapt", platform.request("solver", fields)).get("id").asString();
+        String evaluation = run("/evaluations", evaluation(level(0.5) + "# gap: SWAP_LIMIT\n", Map.of()))
+                .get("id")
+                .asString();
+        for (String path : List.of("/adaptations/" + adaptation, "/evaluations/" + evaluation)) {
+            assertThat(platform.api
+                            .get(path + "/report")
+                            .json()
+                            .get("sandbox_gaps")
+                            .toString())
+                    .isEqualTo("[\"SWAP_LIMIT\"]");
+            assertThat(platform.api.get(path + "/report?format=markdown").body())
+                    .contains("**Sandboxes without SWAP_LIMIT**");
+            String junit = platform.api.get(path + "/report?format=junit").body();
+            validate(junit);
+            assertThat(junit).contains("<property name=\"sandbox_gaps\" value=\"SWAP_LIMIT\"/>");
+        }
+        String sound =
+                run("/evaluations", evaluation(level(0.5), Map.of())).get("id").asString();
+        assertThat(platform.api.get("/evaluations/" + sound + "/report").json().get("sandbox_gaps"))
+                .isEmpty();
+        assertThat(platform.api
+                        .get("/evaluations/" + sound + "/report?format=markdown")
+                        .body())
+                .doesNotContain("Sandboxes without");
+    }
+
+    @Test
     void an_anchor_that_flips_to_wrong_fails_the_gate_and_is_listed() throws Exception {
         String model = platform.model(Map.of("1/0", Platform.edit("level: 0.3", "level: 1.0\n    # wrong: 0")));
         Map<String, Object> fields = new LinkedHashMap<>();

@@ -1,13 +1,19 @@
 package org.harnesslearning.store.run;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import java.util.List;
+import java.util.Objects;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.QuestionResult;
 import org.harnesslearning.contracts.execution.Usage;
 import org.jspecify.annotations.Nullable;
 
-/** One question's result as the run keeps it: without traces, which stay with the executor's own rows. */
+/**
+ * One question's result as the run keeps it: without traces, which stay with the executor's own rows.
+ *
+ * @param sandboxGaps names of protections that the executor's host lacked and its settings accepted
+ */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record MeasuredQuestion(
         String itemHash,
@@ -16,9 +22,32 @@ public record MeasuredQuestion(
         boolean strict,
         @Nullable String answer,
         @Nullable HarnessError error,
-        Usage usage) {
-    /** Leaves out the trace. */
+        Usage usage,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> sandboxGaps) {
+    public MeasuredQuestion {
+        // Results of earlier versions have none.
+        sandboxGaps = List.copyOf(Objects.requireNonNullElse(sandboxGaps, List.of()));
+    }
+
+    /** On a sound host. */
+    public MeasuredQuestion(
+            String itemHash,
+            QuestionCode code,
+            double score,
+            boolean strict,
+            @Nullable String answer,
+            @Nullable HarnessError error,
+            Usage usage) {
+        this(itemHash, code, score, strict, answer, error, usage, List.of());
+    }
+
+    /** Leaves out the trace; on a sound host. */
     public static MeasuredQuestion of(QuestionResult result) {
+        return of(result, List.of());
+    }
+
+    /** Leaves out the trace. */
+    public static MeasuredQuestion of(QuestionResult result, List<String> sandboxGaps) {
         return new MeasuredQuestion(
                 result.itemHash(),
                 result.code(),
@@ -26,6 +55,7 @@ public record MeasuredQuestion(
                 result.strict(),
                 result.answer(),
                 result.error(),
-                result.usage());
+                result.usage(),
+                sandboxGaps);
     }
 }

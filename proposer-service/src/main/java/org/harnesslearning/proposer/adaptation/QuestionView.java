@@ -66,7 +66,14 @@ class QuestionView {
         return split != Split.HELD_OUT || caller.admin()
                 ? result
                 : new MeasuredQuestion(
-                        result.itemHash(), result.code(), result.score(), result.strict(), null, null, result.usage());
+                        result.itemHash(),
+                        result.code(),
+                        result.score(),
+                        result.strict(),
+                        null,
+                        null,
+                        result.usage(),
+                        result.sandboxGaps());
     }
 
     /**

@@ -99,7 +99,14 @@ class EvaluationController {
     private static MeasuredQuestion shown(MeasuredQuestion result, boolean hide) {
         return hide
                 ? new MeasuredQuestion(
-                        result.itemHash(), result.code(), result.score(), result.strict(), null, null, result.usage())
+                        result.itemHash(),
+                        result.code(),
+                        result.score(),
+                        result.strict(),
+                        null,
+                        null,
+                        result.usage(),
+                        result.sandboxGaps())
                 : result;
     }
 }

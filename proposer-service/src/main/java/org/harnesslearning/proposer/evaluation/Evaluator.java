@@ -200,7 +200,9 @@ public class Evaluator {
                         id,
                         state,
                         attempts,
-                        status.results().stream().map(MeasuredQuestion::of).toList(),
+                        status.results().stream()
+                                .map(result -> MeasuredQuestion.of(result, status.sandboxGaps()))
+                                .toList(),
                         status.failure(),
                         status.message());
         events.progress(run);

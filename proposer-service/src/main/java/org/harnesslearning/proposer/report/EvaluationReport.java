@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param headline one honest sentence
  * @param recorded whether replies came from a file; such an evaluation passes no gate
  * @param score null where nothing was measured
+ * @param sandboxGaps names of protections that a host of its sandboxes lacked and the settings accepted; empty on sound hosts
  * @param baseline score of the harness it is compared with, null without one
  */
 record EvaluationReport(
@@ -29,9 +30,11 @@ record EvaluationReport(
         String gate,
         List<String> gateReasons,
         List<QuestionGroup> groups,
-        RunReport.UsageByRole usage) {
+        RunReport.UsageByRole usage,
+        List<String> sandboxGaps) {
     EvaluationReport {
         gateReasons = List.copyOf(gateReasons);
         groups = List.copyOf(groups);
+        sandboxGaps = List.copyOf(sandboxGaps);
     }
 }

@@ -51,6 +51,9 @@ final class JunitReport {
         put(properties, "held_out_gain_low", low(report.heldOut().gainCi()));
         put(properties, "noise", report.noise());
         put(properties, "cost", report.usage().cost());
+        if (!report.sandboxGaps().isEmpty()) {
+            properties.put("sandbox_gaps", String.join(",", report.sandboxGaps()));
+        }
         return junit.suite("adaptation " + report.id(), properties, report.usage());
     }
 
@@ -70,6 +73,9 @@ final class JunitReport {
         put(properties, "gain", report.gain());
         put(properties, "gain_low", low(report.gainCi()));
         put(properties, "cost", report.usage().cost());
+        if (!report.sandboxGaps().isEmpty()) {
+            properties.put("sandbox_gaps", String.join(",", report.sandboxGaps()));
+        }
         return junit.suite("evaluation " + report.id(), properties, report.usage());
     }
 

@@ -40,6 +40,7 @@ final class MarkdownReport {
         outcomes(out, report);
         accepted(out, report);
         usage(out, report.usage());
+        gaps(out, report.sandboxGaps());
         if (report.lineageHash() != null) {
             line(out, "");
             line(out, "Lineage `%s`", report.lineageHash());
@@ -88,6 +89,7 @@ final class MarkdownReport {
         gate(out, report.gate(), report.gateReasons());
         groups(out, report.groups());
         usage(out, report.usage());
+        gaps(out, report.sandboxGaps());
         return out.toString();
     }
 
@@ -260,6 +262,16 @@ final class MarkdownReport {
                 usage.repeated(),
                 usage.wallClockMs() / 1000.0,
                 usage.cost() == null ? "unknown (no prices configured)" : number(usage.cost()));
+    }
+
+    private static void gaps(StringBuilder out, List<String> gaps) {
+        if (!gaps.isEmpty()) {
+            line(out, "");
+            line(
+                    out,
+                    "**Sandboxes without %s**: their host lacks it, and a setting accepts that.",
+                    String.join(", ", gaps));
+        }
     }
 
     private static void role(StringBuilder out, String role, Usage usage) {

@@ -84,7 +84,17 @@ class Reports {
                 candidates.stream().map(Reports::candidate).toList(),
                 accepted,
                 usage(run, settings),
-                run.lineageHash());
+                run.lineageHash(),
+                gaps(services.evaluations().all(run.id())));
+    }
+
+    private static List<String> gaps(List<EvaluationRow> rows) {
+        return rows.stream()
+                .flatMap(row -> row.results().stream())
+                .flatMap(result -> result.sandboxGaps().stream())
+                .distinct()
+                .sorted()
+                .toList();
     }
 
     /** The report of an evaluation. */
@@ -130,7 +140,8 @@ class Reports {
                         baseline,
                         measured,
                         flips(run)),
-                usage(run, settings));
+                usage(run, settings),
+                gaps(rows));
     }
 
     private RunReport.UsageByRole usage(RunRow run, RunSettings settings) {

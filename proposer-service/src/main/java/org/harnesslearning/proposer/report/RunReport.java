@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param heldOut held-out scores; measured once at the end
  * @param gateReasons why the gate failed, one sentence each
  * @param groups dev and held-out questions by group, with those that went from right to wrong
+ * @param sandboxGaps names of protections that a host of its sandboxes lacked and the settings accepted; empty on sound hosts
  * @param noise mean absolute difference of the starting harness to itself, null where not measured
  */
 record RunReport(
@@ -48,7 +49,8 @@ record RunReport(
         List<Candidate> candidates,
         List<Accepted> accepted,
         UsageByRole usage,
-        @Nullable String lineageHash) {
+        @Nullable String lineageHash,
+        List<String> sandboxGaps) {
     /** Scores by column and the gain of result over seed. */
     record Table(
             List<Column> columns,
@@ -105,5 +107,6 @@ record RunReport(
         groups = List.copyOf(groups);
         candidates = List.copyOf(candidates);
         accepted = List.copyOf(accepted);
+        sandboxGaps = List.copyOf(sandboxGaps);
     }
 }
