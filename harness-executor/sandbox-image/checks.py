@@ -75,10 +75,11 @@ class DryRunOver(BaseException):
 SIGNATURE_ERROR = re.compile(r"(Env\.(llm|tool|python|search|log)|run)\(\) (got|missing|takes) ")
 
 
-def smoke(channel, question, canned, tools, code, source):
+def smoke(channel, question, canned, tools, source):
     """Imports the module and calls run once with canned replies; tells the fault, if it is the program's. A tool that gives
     JSON gives an empty object here: its real results are not known, and what the program makes of this one is no fault."""
     child.add_packages()
+    code, _ = compile_harness(source)
     try:
         module = load(code, source)
     except BaseException as e:  # noqa: B902: whatever a module raises on import

@@ -14,6 +14,7 @@ from _thread import allocate_lock
 
 FILE = "harness.py"
 ROLES = ("system", "user", "assistant")
+MOST_MESSAGES = 1000
 CHANNEL = 3
 
 
@@ -70,8 +71,8 @@ def checked_request(frame):
     """The request of an env.llm message with plain values; raises TypeError or ValueError."""
     messages = []
     for message in frame["messages"]:
-        if message["role"] not in ROLES:
-            raise ValueError("role")
+        if message["role"] not in ROLES or len(messages) == MOST_MESSAGES:
+            raise ValueError("role, or too many")
         messages.append({"role": message["role"], "content": plain(message["content"])})
     if not messages:
         raise ValueError("messages")
@@ -83,6 +84,8 @@ def checked_request(frame):
     if temperature is not None and (type(temperature) not in (int, float) or not 0 <= temperature <= 2):
         raise ValueError("temperature")
     if stop is not None:
+        if isinstance(stop, str):
+            raise TypeError("stop")
         stop = [plain(text) for text in stop]
         if not 1 <= len(stop) <= 16:
             raise ValueError("stop")
@@ -286,7 +289,8 @@ class Env:
         except (KeyError, TypeError, ValueError, AttributeError) as e:
             raise ValueError(
                 "env.llm takes a text, or messages with role (system, user, assistant) and content; max_tokens >= 1,"
-                f" temperature from 0 to 2, stop a text or up to 16 of them; got {shorten(repr(messages), 200)}"
+                f" temperature from 0 to 2, stop a text or up to 16 of them, at most {MOST_MESSAGES} messages;"
+                f" got {shorten(repr(messages), 200)}"
                 f" max_tokens={max_tokens!r} temperature={temperature!r} stop={stop!r}"
             ) from e
         reply = self._call({"type": "llm", **request})
@@ -362,7 +366,7 @@ def run_python(code, timeout_s):
         os.write(source, code.encode("utf-8", "replace"))
         os.lseek(source, 0, os.SEEK_SET)
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", *(["-c", WITH_PACKAGES] if os.path.isdir(PACKAGES) else ["-"])],
+            [sys.executable, "-P", "-s", "-S", "-B", *(["-c", WITH_PACKAGES] if os.path.isdir(PACKAGES) else ["-"])],
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -520,7 +524,13 @@ class Program:
         _, rights, _, _ = link.recvmsg(1, 64)
         with open(int.from_bytes(rights[0][2][:4], sys.byteorder), "rb") as file:
             source = file.read().decode()
-        code, _ = compile_harness(source)
+        code, error = compile_harness(source)
+        if error is not None:
+            import json
+
+            link.send(b"C" + json.dumps(error).encode())
+            os._exit(0)
+        link.send(b"C")
         preload(code)
         add_packages()
         rehearse()

@@ -135,11 +135,11 @@ def unfiltered():
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
-    numbers = {"x86_64": (101, 250, 425), "aarch64": (117, 219, 425)}.get(os.uname().machine)
+    numbers = {"x86_64": (101, 250, 46, 425), "aarch64": (117, 219, 211, 425)}.get(os.uname().machine)
     passed = []
-    for name, number in zip(("ptrace", "keyctl", "io_uring_setup"), numbers or ()):
+    for name, number in zip(("ptrace", "keyctl", "sendmsg", "io_uring_setup"), numbers or ()):
         ctypes.set_errno(0)
-        # Arguments that are an error wherever the call gets through: no such request, no such operation, no memory there.
+        # Arguments that are an error wherever the call gets through: no such request, operation or descriptor, no memory there.
         if libc.syscall(number, -1 if name != "io_uring_setup" else 1, 0, 0, 0) != -1 or ctypes.get_errno() not in (1, 38):
             passed.append(name)
     if numbers is None or libc.socket(40, 1, 0) != -1 or ctypes.get_errno() != 1:  # AF_VSOCK

@@ -4,9 +4,9 @@ It is process 1 of a single-use container without network. The executor talks to
 and output in frames: four bytes of length (big endian), then one JSON object. Nothing else in the container can reach
 that channel:
 
-* The runner only compiles the harness; it never executes a line of it. Each child executes the module afresh.
-* Children are forked by a second process, the template (template.py), which knows the program but never a question, a
-  tag or an answer: what a child inherits holds nothing of other questions.
+* The runner passes the harness on and never executes a line of it. Each child executes the module afresh.
+* Children are forked by a second process, the template (template.py), which compiles the program and knows it, but never
+  a question, a tag or an answer: what a child inherits holds nothing of other questions.
 * A child keeps one socket to the runner, and as standard output and error two pipes that the runner only counts and
   captures. All other descriptors are closed in it.
 * Runner, template and children are not dumpable, so neither memory nor descriptors of one can be opened by another
@@ -39,9 +39,12 @@ import template
 STDIN, STDOUT = 0, 1
 ORDER = sys.byteorder
 WRITABLE = ("/tmp", "/dev/shm", "/dev/mqueue")
-PROTOCOL = 2  # of these frames; images that were derived from an older one are refused
+PROTOCOL = 3  # of these frames; images that were derived from an older one are refused
+PYTHON_RUNS = 8  # times what is kept of a stream is kept of all runs of Python of a question
 END_S = 5.0  # most time for the end of all processes after a kill
+COMPILATION_S = 20.0  # most time for compiling a program
 PREPARATION_S = 30.0  # most time until a child can be had
+MOST_PENDING = 64  # calls of one question without an answer; a process makes one at a time
 
 # What a child may say: one that answers a question, one that checks a harness, one that looks at its sandbox.
 ANSWERING = frozenset(("llm", "tool", "log", "python", "error"))
@@ -72,6 +75,10 @@ class Input:
         frame = json.loads(buffer[4:needed])
         del buffer[:needed]
         return frame
+
+    def complete(self):
+        """Whether the next frame is in the buffer already, so that the pipe says nothing of it."""
+        return len(self.buffer) >= 4 and len(self.buffer) - 4 >= int.from_bytes(self.buffer[:4], "big")
 
     def fill(self):
         part = os.read(STDIN, 1 << 16)
@@ -149,7 +156,7 @@ class Folders:
                     self.empty(path)
                     self.state[path] = self.look(path)
             return True
-        except (OSError, RecursionError):
+        except OSError:
             return False
 
     def empty(self, path):
@@ -165,12 +172,23 @@ class Folders:
 
 
 def remove_entries(folder):
-    for entry in list(os.scandir(folder)):
-        if entry.is_dir(follow_symlinks=False):
-            remove_entries(entry.path)
+    """Empties a folder that nobody else changes. Folders in it may be closed, and deeper than a path or a stack can be: they
+    are moved up, one level at a time."""
+    entries = list(os.scandir(folder))
+    while entries:
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, stat.S_IRWXU)
+            for inner in list(os.scandir(entry.path)):
+                if inner.is_dir(follow_symlinks=False):
+                    os.chmod(inner.path, stat.S_IRWXU)  # a folder that is moved is written to
+                    os.rename(inner.path, os.path.join(folder, os.urandom(16).hex()))
+                else:
+                    os.unlink(inner.path)
             os.rmdir(entry.path)
-        else:
-            os.unlink(entry.path)
+        entries = list(os.scandir(folder))
 
 
 def kill_all_others():
@@ -232,6 +250,7 @@ class Template:
         self.poll = select.poll()
         self.poll.register(link, select.POLLIN)
         self.alive = True
+        self.silent = False  # whether it was given up for saying nothing
 
     def discard(self):
         """Ends a template process that has no children, and waits for that."""
@@ -245,7 +264,7 @@ class Template:
     def give(self, source):
         """Hands over the program."""
         file = os.memfd_create("program")
-        data = memoryview(source.encode())
+        data = memoryview(source.encode("utf-8", "replace"))
         while data:
             data = data[os.write(file, data) :]
         os.lseek(file, 0, os.SEEK_SET)
@@ -254,17 +273,21 @@ class Template:
         os.close(file)
 
     def message(self, timeout_s):
-        """The next message as (kind, number, descriptors); None when the template is gone or says nothing in time."""
+        """The next message as (kind, number, descriptors), or of a compiled program as (kind, its error); None when the
+        template is gone or says nothing in time."""
         if self.alive and self.poll.poll(timeout_s * 1000):
             return self.ready_message()
+        self.silent = self.alive
         self.alive = False
         return None
 
     def ready_message(self):
         try:
-            data, ancillary, _, _ = self.link.recvmsg(64, 128)
+            data, ancillary, _, _ = self.link.recvmsg(1 << 15, 128)
         except OSError:
             data, ancillary = b"", ()
+        if data[:1] == b"C":
+            return b"C", data[1:]
         if len(data) != 5:
             self.alive = False
             return None
@@ -310,6 +333,8 @@ class Question:
         self.log = []
         self.log_chars = 0
         self.python_runs = []
+        self.python_chars = 0
+        self.left_out = 0  # log entries and runs of Python that are not kept
 
     def run(self, wall_clock_s, on_call, text=None, nonce=None):
         """Asks the child and serves it until the question ends; returns the verdict as a dict."""
@@ -324,6 +349,11 @@ class Question:
             poll.register(fd, select.POLLIN)
         connected = writing = True
         while self.verdict is None:
+            # Several frames may have come at once, the last of them an end.
+            while self.verdict is None and self.box.input.complete():
+                self.command(self.box.input.receive())
+            if self.verdict is not None:
+                break
             if connected and writing != bool(self.outgoing):
                 writing = bool(self.outgoing)
                 poll.modify(channel, select.POLLIN | (select.POLLOUT if writing else 0))
@@ -398,6 +428,8 @@ class Question:
             self.verdict = {"outcome": "out_of_memory"}
         # The engine's note of a memory kill stays with the container: a later question must not inherit it.
         clean = self.box.folders.restore() and not killed and self.template.alive
+        if self.left_out:
+            self.log.append(f"[... {self.left_out} log entries and runs of Python left out ...]")
         return {
             **self.verdict,
             "clean": clean,
@@ -483,6 +515,8 @@ class Question:
                 self.left -= time.monotonic() - self.started
             self.pending += 1
             self.calls += 1
+            if self.pending > MOST_PENDING:
+                raise ValueError("calls without reading an answer")
             on_call(kind, self.calls, request)
         elif kind == "log":
             text = child.plain(frame["text"])
@@ -490,13 +524,18 @@ class Question:
                 text = child.shorten(text, self.limits["capture_bytes"] - self.log_chars)
                 self.log.append(text)
                 self.log_chars += len(text)
+            else:
+                self.left_out += 1
         elif kind == "python":
-            if len(self.python_runs) < self.limits["log_entries"]:
-                keys = ("code", "stdout", "stderr", "error")
-                run = {key: frame[key] if frame[key] is None else child.plain(frame[key]) for key in keys}
-                self.python_runs.append(
-                    {key: value and child.shorten(value, self.limits["python_chars"]) for key, value in run.items()}
-                )
+            keys = ("code", "stdout", "stderr", "error")
+            run = {key: frame[key] if frame[key] is None else child.plain(frame[key]) for key in keys}
+            most = PYTHON_RUNS * self.limits["capture_bytes"]
+            if len(self.python_runs) < self.limits["log_entries"] and self.python_chars < most:
+                run = {key: value and child.shorten(value, self.limits["python_chars"]) for key, value in run.items()}
+                self.python_runs.append(run)
+                self.python_chars += sum([len(value) for value in run.values() if value])
+            else:
+                self.left_out += 1
         elif kind == "error":
             error = child.checked_error(frame["error"])
             if error["type"] == "MemoryError":
@@ -528,15 +567,15 @@ class Single:
 class Box:
     """This container."""
 
-    def __init__(self, prctl):
-        self.prctl = prctl
+    def __init__(self, kernel):
+        self.kernel = kernel
         self.input = Input()
         self.folders = Folders()
         self.memory_kills = MemoryKills()
 
     def single(self, limits, kinds, wall_clock_s, target):
         """One child that is asked nothing; how it ended."""
-        process = Template(*template.start(self.prctl, Single(target), count=1))
+        process = Template(*template.start(self.kernel, Single(target), count=1))
         try:
             return Question(self, process, limits, kinds).run(wall_clock_s, no_calls)
         finally:
@@ -556,12 +595,11 @@ class Box:
             return {"code": "SYNTAX_ERROR", "message": "The harness can't be compiled within the limits", "line": None}
         if verdict["code"] is not None:
             return verdict
-        code, _ = child.compile_harness(source)
         verdict = self.single(
             limits,
             CHECKING,
             frame["smoke_timeout_s"],
-            lambda: checks.smoke(channel, frame["question"], frame["canned"], frame["tools"], code, source),
+            lambda: checks.smoke(channel, frame["question"], frame["canned"], frame["tools"], source),
         )
         if verdict["outcome"] == "completed":
             if verdict["code"] in SMOKE_CODES:
@@ -589,9 +627,22 @@ class Box:
         verdict = self.single(frame["limits"], PROBING, frame["timeout_s"], targets[frame["what"]])
         send({"type": "probed", "outcome": verdict["outcome"], "facts": verdict.get("facts")})
 
-    def serve(self, process, source, limits):
-        """Questions one after the other."""
+    def compiled(self, process, source):
+        """Gives the program to the template; the error with which it can't be compiled, or None."""
         process.give(source)
+        message = process.message(COMPILATION_S)
+        if message is not None:
+            return json.loads(message[1]) if message[1] else None
+        if self.memory_kills.happened():
+            kind, text = "MemoryError", "compiling the harness ran out of memory"
+        elif process.silent:
+            kind, text = "TimeoutError", f"compiling the harness took more than {COMPILATION_S:g} s"
+        else:
+            kind, text = "CompilerError", "the compiler ended on this harness"
+        return {"type": kind, "message": text, "frames": []}
+
+    def serve(self, process, limits):
+        """Questions one after the other."""
         while True:
             frame = self.input.receive()
             if frame["type"] != "question":  # an answer to a call of a question that has ended meanwhile
@@ -611,9 +662,9 @@ def no_calls(kind, call, request):
     raise ValueError("a check makes no calls")
 
 
-def main(prctl, pid, link):
+def main(kernel, pid, link):
     """Serves one job; (pid, link) is the template process that answers questions."""
-    box = Box(prctl)
+    box = Box(kernel)
     process = Template(pid, link)
     gc.disable()  # this process makes no cycles
     send({"type": "ready", "python": sys.version.split()[0], "protocol": PROTOCOL})
@@ -630,11 +681,9 @@ def main(prctl, pid, link):
         verdict = box.check(frame)
         send({"type": "checked", "code": verdict["code"], "message": verdict["message"], "line": verdict["line"]})
         return
-    source = frame["source"]
-    code, error = child.compile_harness(source)
+    if not process.alive:
+        process = Template(*template.start(kernel, child.Program()))
+    error = box.compiled(process, frame["source"])
     send({"type": "compiled", "error": error})
     if error is None:
-        del code
-        if not process.alive:
-            process = Template(*template.start(prctl, child.Program()))
-        box.serve(process, source, frame["limits"])
+        box.serve(process, frame["limits"])

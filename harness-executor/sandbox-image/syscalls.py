@@ -1,4 +1,5 @@
-"""A second system call filter, set by the runner for itself and with that for every process of the container.
+"""A second system call filter, set by the runner for itself and with that for every process of the container, and a third
+one for the children alone.
 
 The engine's own filter differs between versions of the engine and is missing on some hosts. This one is added to it, not
 put in its place, and denies what no harness needs and what could reach another process, outlive a question or widen the
@@ -78,6 +79,12 @@ RULES = {
     "clone": (56, 220, NAMESPACES),
     "socket": (41, 198, SOCKET),
 }
+# For children only: descriptors that are sent and not received count for the user, whom all containers share, and beyond a
+# limit nobody's can be sent any more, not even a template's.
+CHILD_RULES = {
+    "sendmsg": (46, 211, ALWAYS),
+    "sendmmsg": (307, 269, ALWAYS),
+}
 CLONE3 = 435  # its flags lie in memory, where a filter can't look: callers fall back to clone
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -91,7 +98,7 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 ALLOW, FAIL_WITH = 0x7FFF0000, 0x00050000
 
 
-def program(machine):
+def program(machine, rules):
     """The filter's instructions as bytes; None for a machine whose numbers are not listed here."""
     if machine not in ARCHITECTURES:
         return None
@@ -112,7 +119,7 @@ def program(machine):
     deny(errno.ENOSYS)
     add(EQUAL, CLONE3, 0, 1)
     deny(errno.ENOSYS)
-    for name, row in RULES.items():
+    for name, row in rules.items():
         number, rule = row[column], row[2]
         # Both processors are little endian: the lower half of an argument comes first, and all these are 32 bits long.
         if rule == ALWAYS:
@@ -157,11 +164,26 @@ def program(machine):
     return b"".join(code)
 
 
-def install(libc):
-    """Sets the filter for this process and all that it forks; False where the kernel or the machine does not allow it."""
-    code = program(os.uname().machine)
-    if code is None:
-        return False
-    instructions = ctypes.create_string_buffer(code, len(code))
-    header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(instructions))
-    return libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+class Filter:
+    """A filter that is ready to be set for a process and all that it forks."""
+
+    def __init__(self, libc, rules):
+        self._prctl = libc.prctl
+        code = program(os.uname().machine, rules)
+        self._header = None
+        if code is not None:
+            self._instructions = ctypes.create_string_buffer(code, len(code))
+            address = ctypes.addressof(self._instructions)
+            self._header = ctypes.c_char_p(struct.pack("HxxxxxxP", len(code) // 8, address))
+
+    def install(self):
+        """False where the kernel or the machine does not allow it: whether it holds is a fact that a probe finds."""
+        return self._header is not None and self._prctl(22, 2, self._header, 0, 0) == 0  # PR_SET_SECCOMP, a filter
+
+
+class Kernel:
+    """What the template calls of the kernel and Python has no function for."""
+
+    def __init__(self, libc):
+        self.prctl = libc.prctl
+        self.child_filter = Filter(libc, CHILD_RULES)

@@ -10,7 +10,8 @@ runner), which is closed in the child before anything else happens there.
 It is as hard to reach for a child as the runner, but for signals: a child can end or stop it. Then the runner kills
 everything and gives the container up.
 
-Messages to the runner      S with three descriptors: the runner's ends of a new child's socket and streams
+Messages to the runner      C error: the program is compiled; JSON, or nothing where it could be
+                            S with three descriptors: the runner's ends of a new child's socket and streams
                             F pid: that child
                             E status: it has ended, and every other process of the container is dead
 """
@@ -28,22 +29,22 @@ SOL_SOCKET, SCM_RIGHTS = _socket.SOL_SOCKET, _socket.SCM_RIGHTS
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 
 
-def start(prctl, work, count=None):
+def start(kernel, work, count=None):
     """Forks a template process for this work; its id and the socket to it. It forks `count` children one after the other,
     or without end for None: work.prepare(link) is called once, work.run() in each child."""
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
-        main(theirs, prctl, work, count)
+        main(theirs, kernel, work, count)
     theirs.close()
     return pid, ours
 
 
-def main(link, prctl, work, count):
+def main(link, kernel, work, count):
     """Never returns."""
     try:
-        prefer_for_memory_kills(prctl)
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a child leaves behind becomes a child of this process
+        prefer_for_memory_kills(kernel.prctl)
+        kernel.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a child leaves behind becomes a child of this process
         descriptor = os.dup(link.detach())
         null = os.open("/dev/null", os.O_RDWR)
         moved = [os.dup(fd) for fd in (null, descriptor)]  # above all that is overwritten next
@@ -53,7 +54,7 @@ def main(link, prctl, work, count):
             os.dup2(moved[0], fd)
         os.dup2(moved[1], LINK, inheritable=False)
         os.closerange(LINK + 1, 1 << 20)
-        serve(_socket.socket(fileno=LINK), work, count)
+        serve(_socket.socket(fileno=LINK), kernel, work, count)
     finally:
         os._exit(1)
 
@@ -71,7 +72,7 @@ def prefer_for_memory_kills(prctl):
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def serve(link, work, count):
+def serve(link, kernel, work, count):
     work.prepare(link)
     ends = streams()
     # On the descriptors of a child's kind, whose properties these objects remember.
@@ -90,7 +91,7 @@ def serve(link, work, count):
             os.close(fd)
         pid = os.fork()
         if pid == 0:
-            child(work)
+            child(kernel, work)
         link.send(b"F" + pid.to_bytes(4, ORDER))
         ended, status = os.waitpid(-1, 0)
         while ended != pid:
@@ -121,11 +122,12 @@ def streams():
     return ours, out, err
 
 
-def child(work):
+def child(kernel, work):
     """Never returns."""
     try:
         os.closerange(LINK, DESCRIPTORS)
         os.setsid()
+        kernel.child_filter.install()
         gc.enable()
         work.run()
     finally:

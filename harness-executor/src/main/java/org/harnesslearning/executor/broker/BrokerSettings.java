@@ -1,6 +1,9 @@
 package org.harnesslearning.executor.broker;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.harnesslearning.contracts.model.ChatRequest;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -24,6 +27,42 @@ public record BrokerSettings(
         if (attempts < 1 || traceChars < 2) {
             throw new IllegalArgumentException("executor.broker: attempts and trace-chars are at least 1 and 2");
         }
+    }
+
+    /** Most characters of the messages of one call in the trace, as a multiple of those of one text. */
+    private static final int MESSAGES = 4;
+
+    /** A prompt for the trace: each text shortened, and of many messages the first and the last ones. */
+    List<ChatRequest.Message> shortened(List<ChatRequest.Message> messages) {
+        List<ChatRequest.Message> texts = messages.stream()
+                .map(message -> new ChatRequest.Message(message.role(), shortened(message.content())))
+                .toList();
+        int room = MESSAGES * traceChars;
+        if (texts.stream().mapToInt(BrokerSettings::size).sum() <= room) {
+            return texts;
+        }
+        int head = fitting(texts, room / 2);
+        int tail = fitting(texts.subList(head, texts.size()).reversed(), room / 2);
+        List<ChatRequest.Message> kept = new ArrayList<>(texts.subList(0, head));
+        int left = texts.size() - head - tail;
+        kept.add(new ChatRequest.Message(texts.get(head).role(), "[... " + left + " messages left out ...]"));
+        kept.addAll(texts.subList(texts.size() - tail, texts.size()));
+        return kept;
+    }
+
+    private static int size(ChatRequest.Message message) {
+        return message.content().length() + message.role().length();
+    }
+
+    /** How many of these messages, from the first on, have so many characters together. */
+    private static int fitting(List<ChatRequest.Message> messages, int characters) {
+        int count = 0;
+        int left = characters;
+        while (count < messages.size() && size(messages.get(count)) <= left) {
+            left -= size(messages.get(count));
+            count++;
+        }
+        return count;
     }
 
     /** A text for the trace, head and tail. */

@@ -190,10 +190,7 @@ public final class ModelBroker {
             ChatResponse.Choice choice =
                     response == null ? null : response.choices().getFirst();
             return new ModelCall(
-                    request.messages().stream()
-                            .map(message ->
-                                    new ChatRequest.Message(message.role(), settings.shortened(message.content())))
-                            .toList(),
+                    settings.shortened(request.messages()),
                     choice == null ? null : settings.shortened(text(choice)),
                     choice == null ? null : choice.finishReason(),
                     error,

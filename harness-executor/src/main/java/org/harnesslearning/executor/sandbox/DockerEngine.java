@@ -27,7 +27,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -67,6 +72,11 @@ public final class DockerEngine implements AutoCloseable {
     /** Of these, the ones that the engine did not remove when asked. */
     private final Set<String> quarantined = ConcurrentHashMap.newKeySet();
 
+    /** Held for reading by whoever starts a container. */
+    private final ReentrantReadWriteLock starts = new ReentrantReadWriteLock();
+
+    private volatile boolean closed;
+
     private DockerEngine(
             SandboxSettings settings, Clock clock, String registry, DockerClient control, DockerClient streaming) {
         this.settings = settings;
@@ -97,7 +107,7 @@ public final class DockerEngine implements AutoCloseable {
                 client(config, settings.controlTimeout(), settings),
                 client(config, Duration.ZERO, settings));
         try {
-            engine.control.pingCmd().exec();
+            engine.call(() -> engine.control.pingCmd().exec());
         } catch (RuntimeException e) {
             engine.closeClients();
             throw new DockerUnavailableException(
@@ -131,10 +141,43 @@ public final class DockerEngine implements AutoCloseable {
 
     /** What the engine's machine has. */
     Host host() {
-        Info info = control.infoCmd().exec();
+        Info info = call(() -> control.infoCmd().exec());
         Integer cpus = info.getNCPU();
         Long memory = info.getMemTotal();
         return new Host(cpus == null ? 1 : cpus, memory == null ? 1024 : memory / MIB, info.getKernelVersion());
+    }
+
+    /**
+     * One call to the engine, in bounded time. The transport's own time-out ends only those over TCP: an engine that stalls
+     * behind a Unix socket would hold the caller for ever. An interrupt is kept for later: what became of a call must be
+     * known.
+     */
+    private <T extends @Nullable Object> T call(Supplier<T> command) {
+        FutureTask<T> task = new FutureTask<>(command::get);
+        Thread.ofVirtual().name("docker-control").start(task);
+        long end = System.nanoTime() + settings.controlTimeout().toNanos();
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RuntimeException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (TimeoutException e) {
+            task.cancel(true); // which closes its connection
+            throw new IllegalStateException("no answer within " + settings.controlTimeout(), e);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Names this executor among those of its installation; also a label of its containers. */
@@ -151,7 +194,7 @@ public final class DockerEngine implements AutoCloseable {
     /** Whether the engine answers now. */
     public boolean healthy() {
         try {
-            control.pingCmd().exec();
+            call(() -> control.pingCmd().exec());
             return true;
         } catch (RuntimeException e) {
             return false;
@@ -161,7 +204,7 @@ public final class DockerEngine implements AutoCloseable {
     /** Whether the engine has an image of this name. */
     public boolean hasImage(String image) {
         try {
-            control.inspectImageCmd(image).exec();
+            call(() -> control.inspectImageCmd(image).exec());
             return true;
         } catch (NotFoundException e) {
             return false;
@@ -175,12 +218,24 @@ public final class DockerEngine implements AutoCloseable {
      * @throws InterruptedException when the caller's thread is interrupted; nothing is left then
      */
     public SandboxContainer start(ContainerSpec spec) throws InterruptedException {
+        starts.readLock().lockInterruptibly();
+        try {
+            if (closed) {
+                throw new SandboxFaultException("The executor is shutting down", null);
+            }
+            return begin(spec);
+        } finally {
+            starts.readLock().unlock();
+        }
+    }
+
+    private SandboxContainer begin(ContainerSpec spec) throws InterruptedException {
         // Known before the engine is asked: an answer that gets lost must not leave a container that nobody knows.
         String name = "harness-" + UUID.randomUUID();
         registered.add(name);
         String id = null;
         try {
-            id = create(spec, name);
+            id = call(() -> create(spec, name));
             registered.add(id);
         } catch (NotFoundException e) {
             throw new SandboxFaultException("The image " + spec.image() + " is missing", e);
@@ -206,7 +261,8 @@ public final class DockerEngine implements AutoCloseable {
             if (!container.streams().awaitStarted(settings.controlTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
                 throw new SandboxFaultException("The Docker engine does not attach to a container", null);
             }
-            control.startContainerCmd(id).exec();
+            String made = id;
+            call(() -> control.startContainerCmd(made).exec());
             switch (container.receive(settings.startTimeout())) {
                 case Received.Frame(JsonNode body) -> container.ready(body);
                 case Received.Nothing nothing ->
@@ -297,12 +353,12 @@ public final class DockerEngine implements AutoCloseable {
         try {
             boolean ranOn = true;
             try {
-                control.killContainerCmd(id).exec();
+                call(() -> control.killContainerCmd(id).exec());
             } catch (ConflictException | NotModifiedException e) {
                 ranOn = false;
             }
             InspectContainerResponse.ContainerState state =
-                    control.inspectContainerCmd(id).exec().getState();
+                    call(() -> control.inspectContainerCmd(id).exec()).getState();
             Long exitCode = state.getExitCodeLong();
             return new SandboxContainer.End(
                     exitCode == null ? -1 : exitCode.intValue(), Boolean.TRUE.equals(state.getOOMKilled()), ranOn);
@@ -314,10 +370,10 @@ public final class DockerEngine implements AutoCloseable {
     /** Kills and removes; what the engine does not remove in time is set aside. */
     void remove(String id) {
         try {
-            control.removeContainerCmd(id)
+            call(() -> control.removeContainerCmd(id)
                     .withForce(true)
                     .withRemoveVolumes(true)
-                    .exec();
+                    .exec());
             forget(id);
         } catch (NotFoundException e) {
             forget(id);
@@ -361,10 +417,10 @@ public final class DockerEngine implements AutoCloseable {
     int removeLeftovers(@Nullable Set<String> living) {
         long now = clock.instant().getEpochSecond();
         int removed = 0;
-        for (Container container : control.listContainersCmd()
+        for (Container container : call(() -> control.listContainersCmd()
                 .withShowAll(true)
                 .withLabelFilter(Map.of(OWNER, settings.owner()))
-                .exec()) {
+                .exec())) {
             Map<String, String> labels = container.getLabels();
             boolean lost;
             if (instance.equals(labels.get(INSTANCE))) {
@@ -393,6 +449,21 @@ public final class DockerEngine implements AutoCloseable {
     /** Removes all containers that are left and closes the connections. */
     @Override
     public void close() {
+        closed = true;
+        boolean none = false;
+        try {
+            // A container that is just being made is not known yet; its start has to end first.
+            none = starts.writeLock().tryLock(settings.controlTimeout().toMillis(), TimeUnit.MILLISECONDS);
+            if (!none) {
+                LOG.warn("a container is still being started");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            if (none) {
+                starts.writeLock().unlock();
+            }
+        }
         List.copyOf(registered).forEach(this::remove);
         closeClients();
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.Limits;
 import org.harnesslearning.contracts.json.Json;
@@ -73,8 +74,10 @@ final class DockerHarnessSandbox implements HarnessSandbox {
                         calls,
                         onClose,
                         read(body, RunnerFrames.Compiled.class).error());
-            case Received.Nothing nothing ->
-                throw new SandboxFaultException("The runner does not answer to the harness", null);
+            case Received.Nothing nothing -> {
+                container.end(); // an engine that can't tell of it is at fault itself
+                throw new SandboxFaultException("The runner does not answer to the harness", null, true);
+            }
             case Received.Closed closed -> {
                 SandboxContainer.End end = container.end();
                 if (end.memoryKill()) {
@@ -151,12 +154,14 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             container.send(new RunnerFrames.Question(nonce, question, limits.questionWallClockS()));
             while (true) {
                 long start = System.nanoTime();
-                Received received = container.receive(Duration.ofNanos(Math.min(clockLeft, deadline - start)));
+                long most = isDue() ? clockLeft : Math.min(clockLeft, deadline - start);
+                Received received = container.receive(Duration.ofNanos(most));
                 clockLeft -= System.nanoTime() - start;
                 switch (received) {
                     case Received.Nothing nothing -> {
+                        SandboxResult result = isDue() ? silent() : late();
                         container.close();
-                        return passOn(new SandboxResult.TimedOut(SandboxResult.Output.EMPTY));
+                        return passOn(result);
                     }
                     case Received.Closed closed -> {
                         return passOn(died(closed));
@@ -196,8 +201,30 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             throw reason;
         }
 
+        /** Whether the runner should have told the end of the question's clock by now. */
+        private boolean isDue() {
+            return clockLeft <= settings.clockGrace().toNanos();
+        }
+
+        /** The deadline passed, and no call was pending: the harness itself took that long. */
+        private static SandboxResult late() {
+            return new SandboxResult.TimedOut(SandboxResult.Output.EMPTY);
+        }
+
+        /**
+         * Not even the end of the question's clock was told. Where the engine stalls that is no time-out of the harness; where
+         * it is well, something in the container holds the runner up, and when it does so again the harness is at fault.
+         */
+        private SandboxResult silent() {
+            return ended("The container said nothing for longer than the question's clock", end -> true);
+        }
+
         private SandboxResult died(Received.Closed closed) {
-            String reason = closed.reason();
+            // A container whose connection was cut from outside runs on; that is nothing the harness did.
+            return ended(closed.reason(), end -> closed.broken() || !end.ranOn());
+        }
+
+        private SandboxResult ended(String reason, Predicate<SandboxContainer.End> own) {
             SandboxContainer.End end;
             try {
                 end = container.end();
@@ -207,10 +234,8 @@ final class DockerHarnessSandbox implements HarnessSandbox {
             if (end.memoryKill()) {
                 return new SandboxResult.OutOfMemory(SandboxResult.Output.EMPTY);
             }
-            // A container whose connection was cut from outside runs on; that is nothing the harness did.
             return new SandboxResult.SandboxFault(
-                    reason + " (exit code " + end.exitCode() + "). " + container.stderr(),
-                    closed.broken() || !end.ranOn());
+                    reason + " (exit code " + end.exitCode() + "). " + container.stderr(), own.test(end));
         }
 
         private void serve(RunnerFrames.Llm call) throws InterruptedException {

@@ -125,7 +125,10 @@ public final class DockerSandboxes implements Sandboxes, AutoCloseable {
                             ? CheckResult.PASSED
                             : new CheckResult(OutcomeCode.valueOf(checked.code()), checked.message(), checked.line());
                 }
-                case Received.Nothing nothing -> throw new SandboxFaultException("A check did not end in time", null);
+                case Received.Nothing nothing -> {
+                    container.end(); // an engine that can't tell of it is at fault itself
+                    throw new SandboxFaultException("A check did not end in time", null, true);
+                }
                 case Received.Closed closed -> {
                     SandboxContainer.End end = container.end();
                     if (end.memoryKill()) {

@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.json.JsonWriteFeature;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.ObjectWriter;
 
 /** Frames on a byte stream: four bytes of length, big endian, then that many bytes of one JSON object in UTF-8. */
 final class Frames {
@@ -19,11 +21,14 @@ final class Frames {
 
     private static final Logger LOG = LoggerFactory.getLogger(Frames.class);
 
+    /** A model's reply may end in half a character, which UTF-8 does not have but an escape does. */
+    private static final ObjectWriter WRITER = Json.mapper().writer().with(JsonWriteFeature.ESCAPE_NON_ASCII);
+
     private Frames() {}
 
     /** A frame's bytes. */
     static byte[] encode(Object body) {
-        byte[] json = Json.mapper().writeValueAsBytes(body);
+        byte[] json = WRITER.writeValueAsBytes(body);
         return ByteBuffer.allocate(4 + json.length)
                 .putInt(json.length)
                 .put(json)

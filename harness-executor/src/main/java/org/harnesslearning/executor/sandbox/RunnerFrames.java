@@ -16,7 +16,7 @@ final class RunnerFrames {
     private RunnerFrames() {}
 
     /** Version of these frames, which a runner's first one names. */
-    static final int PROTOCOL = 2;
+    static final int PROTOCOL = 3;
 
     /** Limits that the runner keeps for each question. */
     record RunnerLimits(

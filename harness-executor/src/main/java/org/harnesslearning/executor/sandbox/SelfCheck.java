@@ -29,6 +29,7 @@ public record SelfCheck(Set<Protection> gaps) {
     private static final int PROBE_S = 60;
     private static final String NO_CAPABILITIES = "0".repeat(16);
     private static final int NOBODY = 65534;
+    private static final int OWN_FILTERS = 2;
 
     public SelfCheck {
         gaps = gaps.isEmpty() ? Set.of() : Set.copyOf(gaps);
@@ -130,10 +131,11 @@ public record SelfCheck(Set<Protection> gaps) {
         if (!Integer.valueOf(1).equals(facts.noNewPrivs())) {
             missing.put(Protection.NO_NEW_PRIVILEGES, "NoNewPrivs " + facts.noNewPrivs());
         }
-        // The runner's own filter counts as one; kernels before 5.9, and gVisor, do not tell how many there are.
+        // The runner's and the child's own filters count; kernels before 5.9, and gVisor, do not tell how many there
+        // are.
         boolean own = facts.unfiltered().isEmpty();
-        boolean onlyOwn =
-                own && (facts.seccompFilters() == null ? !facts.engineFiltered() : facts.seccompFilters() == 1);
+        boolean onlyOwn = own
+                && (facts.seccompFilters() == null ? !facts.engineFiltered() : facts.seccompFilters() <= OWN_FILTERS);
         if (!Integer.valueOf(2).equals(facts.seccomp()) || onlyOwn) {
             missing.put(Protection.SECCOMP, "Seccomp " + facts.seccomp() + ", filters " + facts.seccompFilters());
         }

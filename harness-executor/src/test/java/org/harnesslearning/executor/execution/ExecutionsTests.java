@@ -30,6 +30,7 @@ import org.harnesslearning.contracts.execution.QuestionResult;
 import org.harnesslearning.contracts.execution.SandboxKit;
 import org.harnesslearning.contracts.execution.SolverSettings;
 import org.harnesslearning.contracts.execution.Usage;
+import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.model.ChatRequest;
 import org.harnesslearning.contracts.model.ModelApi;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
@@ -350,6 +351,64 @@ class ExecutionsTests {
             assertThat(elsewhere.execute(second, LONG).cached()).isEqualTo(2);
             assertThat(moved.requests()).isEmpty();
         }
+    }
+
+    @Test
+    void whatever_changes_a_result_is_part_of_its_key_and_nothing_else() throws InterruptedException {
+        ExecutionRequest first = request(ASK, items(2), 1);
+        assertThat(done(first).cached()).isZero();
+        assertThat(done(like(first, first.source(), 0, first.scorer())).cached())
+                .isEqualTo(2);
+        assertThat(done(like(first, first.source() + "\n", 0, first.scorer())).cached())
+                .as("harness")
+                .isZero();
+        assertThat(done(like(first, first.source(), 1, first.scorer())).cached())
+                .as("repeat")
+                .isZero();
+        ScorerRef numeric = Scorers.own().ref("numeric", Map.of());
+        assertThat(done(like(first, first.source(), 0, numeric)).cached())
+                .as("scorer")
+                .isZero();
+        ScorerRef older = new ScorerRef(numeric.name(), numeric.version() + ".0", numeric.options());
+        assertThat(Hashes.json(older)).as("version of the scorer").isNotEqualTo(Hashes.json(numeric));
+    }
+
+    private static ExecutionRequest like(ExecutionRequest r, String source, int repeat, ScorerRef scorer) {
+        ExecutionRequest other = ofAnotherRun(r, r.solver());
+        return new ExecutionRequest(
+                other.id(),
+                other.runId(),
+                other.split(),
+                source,
+                other.items(),
+                repeat,
+                scorer,
+                other.solver(),
+                other.solverHash(),
+                other.limits(),
+                other.lanes());
+    }
+
+    @Test
+    void a_prompt_of_many_messages_stands_in_the_trace_with_its_first_and_last_ones() throws InterruptedException {
+        String source = """
+                def run(question, env):
+                    messages = [{"role": "user", "content": f"{number} " + "x" * 5000} for number in range(900)]
+                    return env.llm(messages + [{"role": "user", "content": question}])
+                """;
+        ExecutionStatus status = executions.execute(request(source, items(3), 1), LONG);
+        assertThat(status.results()).hasSize(3).allSatisfy(result -> {
+            List<ChatRequest.Message> kept = result.trace().calls().getFirst().messages();
+            assertThat(kept.getFirst().content()).startsWith("0 ");
+            assertThat(kept.getLast().content()).startsWith("square of ");
+            assertThat(kept)
+                    .extracting(ChatRequest.Message::content)
+                    .anyMatch(text -> text.contains("messages left out"));
+            assertThat(kept.stream()
+                            .mapToInt(message -> message.content().length())
+                            .sum())
+                    .isBetween(16_000, 40_000);
+        });
     }
 
     @Test

@@ -2,15 +2,19 @@ package org.harnesslearning.executor.sandbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.model.HostConfig;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Clock;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,7 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.harnesslearning.contracts.execution.HarnessError;
 import org.harnesslearning.contracts.execution.Limits;
@@ -50,9 +54,12 @@ class AttackTableTests {
             new Broker.Answer.Reply("reply to " + request.messages().getLast().content());
     private static TestSandboxes docker;
     private static Census before;
+    private static Footprint footprint;
 
-    /** Containers of this test's jobs, as they were seen while they ran. */
-    private final Set<String> seen = new TreeSet<>();
+    /** What a test may allocate; one that floods this process itself says more. */
+    private long mayAllocate = 128 << 20;
+
+    private long allocatedBefore;
 
     /** What the engine keeps beside containers. */
     private record Census(Set<String> networks, Set<String> volumes) {
@@ -68,66 +75,51 @@ class AttackTableTests {
     }
 
     @BeforeAll
-    static void start() {
+    static void start() throws InterruptedException {
         docker = new TestSandboxes(Map.of());
         before = Census.take();
+        theNextJobIsUnaffected(); // and what it loads is there
+        footprint = new Footprint(docker.settings().owner());
     }
 
     @AfterAll
-    static void stop() {
+    static void stop() throws IOException {
         docker.close();
+        footprint.close();
     }
 
     @BeforeEach
-    void forget() {
-        seen.clear();
+    void measure() {
+        allocatedBefore = Footprint.allocated();
     }
 
     @AfterEach
     void the_next_job_is_unaffected_and_nothing_is_left() throws InterruptedException {
-        try (HarnessSandbox next = docker.sandboxes().open("next", FINE, LIMITS)) {
-            assertThat(answer(next.ask("q", ECHO))).isEqualTo("fine");
-            assertThat(next.usable()).isTrue();
-        }
+        assertThat(Footprint.allocated() - allocatedBefore).as("allocated").isLessThan(mayAllocate);
+        theNextJobIsUnaffected();
         assertThat(docker.containers()).as("containers").isEmpty();
         assertThat(docker.engine().containers()).as("registered containers").isZero();
         assertThat(docker.engine().quarantined()).as("containers set aside").isZero();
-        for (String container : seen) {
-            await(() -> processes(container).isEmpty());
-        }
+        footprint.assertNothingLeft();
     }
 
-    private static void await(BooleanSupplier condition) {
-        long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (!condition.getAsBoolean()) {
-            assertThat(System.nanoTime()).as("waited too long").isLessThan(end);
-            Thread.yield();
-        }
-    }
-
-    /** Processes of this machine that belong to a container, by their control group; the engine must be local to see any. */
-    private static List<String> processes(String container) {
-        List<String> found = new ArrayList<>();
-        try (DirectoryStream<Path> processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
-            for (Path process : processes) {
-                try {
-                    if (Files.readString(process.resolve("cgroup")).contains(container)) {
-                        found.add(process.getFileName().toString());
-                    }
-                } catch (IOException e) {
-                    // It ended meanwhile.
-                }
+    private static void theNextJobIsUnaffected() throws InterruptedException {
+        String source = ALONE + """
+                def run(question, env):
+                    left = [name for folder in ("/tmp", "/dev/shm", "/dev/mqueue") if os.path.isdir(folder)
+                            for name in os.listdir(folder)]
+                    return f"{question} {env.llm('x')} {others()} {left}"
+                """;
+        try (HarnessSandbox next = docker.sandboxes().open("next", source, LIMITS)) {
+            for (String question : List.of("first", "second")) {
+                assertThat(answer(next.ask(question, ECHO))).isEqualTo(question + " reply to x [] []");
+                assertThat(next.usable()).isTrue();
             }
-        } catch (IOException e) {
-            throw new AssertionError(e);
         }
-        return found;
     }
 
     private HarnessSandbox open(String source, Limits limits) throws InterruptedException {
-        HarnessSandbox sandbox = docker.sandboxes().open("attack", source, limits);
-        seen.addAll(docker.containers());
-        return sandbox;
+        return docker.sandboxes().open("attack", source, limits);
     }
 
     private SandboxResult ask(String source, Limits limits) throws InterruptedException {
@@ -146,11 +138,6 @@ class AttackTableTests {
         HarnessError error = ((SandboxResult.Crashed) result).error();
         assertThat(error).isNotNull();
         return error;
-    }
-
-    /** Bytes that all threads of this process have allocated; unlike the heap's size it hides nothing between collections. */
-    private static long allocated() {
-        return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getTotalThreadAllocatedBytes();
     }
 
     /** The fault that an open or a question gave; a score in its place fails. */
@@ -222,7 +209,6 @@ class AttackTableTests {
     @Test
     void case_03_memory_bomb() throws InterruptedException {
         TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
-        long allocated = allocated();
         String source = "def run(question, env):\n    return str(len(bytearray(1 << 30)))\n";
         assertThat(ask(source, LIMITS)).isInstanceOf(SandboxResult.OutOfMemory.class);
         String slowly = """
@@ -237,7 +223,6 @@ class AttackTableTests {
                     .as("the engine's note of the kill stays")
                     .isFalse();
         }
-        assertThat(allocated() - allocated).isLessThan(64 << 20);
     }
 
     @Test
@@ -351,7 +336,6 @@ class AttackTableTests {
 
     @Test
     void case_08_endless_output() throws Exception {
-        long allocated = allocated();
         String source = """
                 import os
 
@@ -369,11 +353,11 @@ class AttackTableTests {
                 assertThat(sandbox.usable()).isTrue();
             }
         }
-        assertThat(allocated() - allocated).isLessThan(64 << 20);
     }
 
     @Test
     void case_08_fake_engine_endless_output_of_the_runner_itself() throws Exception {
+        mayAllocate = Long.MAX_VALUE; // the flood itself is made here
         byte[] junk = new byte[1 << 16];
         byte[] frame = Frames.encode(Map.of("type", "llm", "text", "x".repeat(60_000)));
         for (int stream : List.of(1, 2)) {
@@ -414,17 +398,24 @@ class AttackTableTests {
 
     @Test
     void case_09_output_does_not_fill_the_engines_logs() throws InterruptedException {
-        String source = "import os\ndef run(question, env):\n    os.write(1, b'x' * 500000)\n    return env.llm('x')\n";
+        String source = """
+                import os
+
+                def run(question, env):
+                    env.llm("begin")
+                    while True:
+                        os.write(1, b"x" * 65536)
+                """;
         try (HarnessSandbox sandbox = open(source, LIMITS)) {
-            sandbox.ask("q", request -> {
-                InspectContainerResponse made = TestSandboxes.client()
-                        .inspectContainerCmd(docker.containers().getFirst())
-                        .exec();
+            String container = docker.containers().getFirst();
+            for (int question = 0; question < 3; question++) {
+                assertThat(sandbox.ask("q", ECHO)).isInstanceOf(SandboxResult.OutputLimit.class);
+                InspectContainerResponse made =
+                        TestSandboxes.client().inspectContainerCmd(container).exec();
                 assertThat(made.getHostConfig().getLogConfig().getType().getType())
                         .isEqualTo("none");
                 assertThat(made.getLogPath()).isNullOrEmpty();
-                return new Broker.Answer.Reply("seen");
-            });
+            }
         }
     }
 
@@ -511,7 +502,7 @@ class AttackTableTests {
             assertThat(answer(sandbox.ask("look", ECHO))).isEqualTo("[]");
             assertThat(sandbox.ask("loop", ECHO)).isInstanceOf(SandboxResult.TimedOut.class);
             assertThat(answer(sandbox.ask("look", ECHO))).isEqualTo("[]");
-            sandbox.ask("daemon", ECHO);
+            assertThat(answer(sandbox.ask("daemon", ECHO))).isEqualTo("left a daemon");
         }
     }
 
@@ -826,7 +817,7 @@ class AttackTableTests {
     }
 
     @Test
-    void case_26_no_network() throws InterruptedException {
+    void case_26_no_network() throws Exception {
         String source = """
                 import os, socket
 
@@ -846,6 +837,9 @@ class AttackTableTests {
                     for host in ("192.0.2.1", "8.8.8.8", "169.254.169.254", "172.17.0.1", "172.17.0.2", "10.0.0.1"):
                         facts.append(tried(socket.AF_INET, socket.SOCK_STREAM, (host, 80)))
                         facts.append(tried(socket.AF_INET, socket.SOCK_DGRAM, (host, 53)))
+                    for listener in question.split():
+                        host, port = listener.split(":")
+                        facts.append(tried(socket.AF_INET, socket.SOCK_STREAM, (host, int(port))))
                     facts.append(tried(socket.AF_INET6, socket.SOCK_STREAM, ("2001:db8::1", 80)))
                     for name in ("example.org", "host.docker.internal", "metadata.google.internal"):
                         try:
@@ -855,10 +849,62 @@ class AttackTableTests {
                             facts.append("no")
                     return str(facts)
                 """;
-        assertThat(answer(ask(source, new Limits(3, 60, TestSandboxes.MEMORY_MIB))))
-                .startsWith("[['lo']")
-                .doesNotContain("ok")
-                .contains("'no'");
+        // Two that listen for certain, each at every address of this machine: this process, and another container.
+        int free = freePort();
+        try (ServerSocket machine = new ServerSocket(0)) {
+            String neighbour = neighbour(free);
+            try {
+                List<String> listeners = new ArrayList<>();
+                for (InetAddress address : NetworkInterface.networkInterfaces()
+                        .flatMap(NetworkInterface::inetAddresses)
+                        .filter(Inet4Address.class::isInstance)
+                        .toList()) {
+                    listeners.add(address.getHostAddress() + ":" + machine.getLocalPort());
+                    listeners.add(address.getHostAddress() + ":" + free);
+                }
+                await().atMost(30, TimeUnit.SECONDS)
+                        .until(() -> listeners.stream().allMatch(AttackTableTests::listens));
+                try (HarnessSandbox sandbox = open(source, new Limits(3, 60, TestSandboxes.MEMORY_MIB))) {
+                    assertThat(answer(sandbox.ask(String.join(" ", listeners), ECHO)))
+                            .startsWith("[['lo']")
+                            .doesNotContain("ok")
+                            .contains("'no'");
+                }
+            } finally {
+                TestSandboxes.client()
+                        .removeContainerCmd(neighbour)
+                        .withForce(true)
+                        .exec();
+            }
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /** A container of nobody's that listens on a port of this machine. */
+    private static String neighbour(int port) {
+        String id = TestSandboxes.client()
+                .createContainerCmd(docker.image())
+                .withEntrypoint("python3", "-m", "http.server", Integer.toString(port))
+                .withHostConfig(HostConfig.newHostConfig().withNetworkMode("host"))
+                .exec()
+                .getId();
+        TestSandboxes.client().startContainerCmd(id).exec();
+        return id;
+    }
+
+    private static boolean listens(String address) {
+        String[] parts = address.split(":");
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(parts[0], Integer.parseInt(parts[1])), 1000);
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     @Test
@@ -1068,6 +1114,50 @@ class AttackTableTests {
             assertThat(fake.left()).isEmpty();
             assertThat(answer(engine.job())).isEqualTo("fine");
             assertThat(engine.engine.containers()).isZero();
+        }
+    }
+
+    @Test
+    void case_30_fake_engine_stalls_or_breaks_off_under_a_running_question() throws Exception {
+        List<FakeEngine.Call> others = List.of(FakeEngine.Call.KILL, FakeEngine.Call.INSPECT, FakeEngine.Call.REMOVE);
+        for (String how : List.of("all stalls", "all fails", "half a frame", "only the stream stalls")) {
+            try (FakeEngine fake = new FakeEngine();
+                    Engine engine = new Engine(settings(fake, Map.of("executor.sandbox.clock-grace", "500ms")))) {
+                fake.runner((in, out) -> {
+                    out.frame(Map.of("type", "ready"));
+                    FakeEngine.read(in);
+                    out.frame(Map.of("type", "compiled"));
+                    FakeEngine.read(in);
+                    switch (how) {
+                        case "all stalls" -> others.forEach(call -> fake.fault(call, FakeEngine.Fault.STALL));
+                        case "all fails" -> others.forEach(call -> fake.fault(call, FakeEngine.Fault.ERROR));
+                        case "half a frame" -> {
+                            out.write(1, new byte[] {0, 0, 0, 40, '{'});
+                            return 0;
+                        }
+                        default -> {}
+                    }
+                    while (in.read() >= 0) {
+                        // Nothing is said any more.
+                    }
+                    return 0;
+                });
+                try (HarnessSandbox sandbox = engine.sandboxes.open("job", FINE, SHORT)) {
+                    SandboxResult result = sandbox.ask("q", ECHO);
+                    assertThat(result).as(how).isInstanceOf(SandboxResult.SandboxFault.class);
+                    // Where the engine can't even tell how the container does, it is certain who is at fault.
+                    assertThat(((SandboxResult.SandboxFault) result).ownEnd())
+                            .as(how)
+                            .isEqualTo(!how.startsWith("all"));
+                    assertThat(sandbox.usable()).isFalse();
+                }
+                fake.heal();
+                fake.runner(FakeEngine.FINE);
+                assertThat(answer(engine.job())).as("after: %s", how).isEqualTo("fine");
+                engine.engine.removeQuarantined();
+                assertThat(engine.engine.containers()).as(how).isZero();
+                assertThat(fake.left()).as(how).isEmpty();
+            }
         }
     }
 

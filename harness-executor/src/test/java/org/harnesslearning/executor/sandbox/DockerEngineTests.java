@@ -7,12 +7,18 @@ import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.HostConfig;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
@@ -123,17 +129,50 @@ class DockerEngineTests {
     }
 
     @Test
-    void an_engine_that_stalls_is_given_up_on_in_bounded_time() throws IOException {
+    void a_container_that_is_being_started_when_all_ends_is_removed_too() throws Exception {
+        for (int round = 0; round < 3; round++) {
+            TestSandboxes docker = new TestSandboxes(Map.of());
+            List<Thread> jobs = new ArrayList<>();
+            CountDownLatch begun = new CountDownLatch(4);
+            for (int job = 0; job < 4; job++) {
+                jobs.add(Thread.ofVirtual().start(() -> {
+                    try {
+                        while (true) {
+                            begun.countDown();
+                            docker.engine()
+                                    .start(new ContainerSpec(docker.image(), "job", 64))
+                                    .close();
+                        }
+                    } catch (SandboxFaultException | InterruptedException e) {
+                        // The engine's connections are closed.
+                    }
+                }));
+            }
+            begun.await();
+            docker.close();
+            for (Thread job : jobs) {
+                job.join();
+            }
+            // The engine may still be at a removal that a job asked for.
+            await(() -> docker.containers().isEmpty());
+        }
+    }
+
+    @Test
+    void an_engine_that_stalls_is_given_up_on_in_bounded_time(@TempDir Path folder) throws IOException {
+        UnixDomainSocketAddress file = UnixDomainSocketAddress.of(folder.resolve("sock"));
         // A listening socket takes connections without anyone answering on them.
-        try (ServerSocket stalling = new ServerSocket(0)) {
-            SandboxSettings settings = TestSandboxes.settings(Map.of(
-                    "executor.sandbox.docker-host",
-                    "tcp://127.0.0.1:" + stalling.getLocalPort(),
-                    "executor.sandbox.control-timeout",
-                    "300ms"));
-            assertThatThrownBy(() -> DockerEngine.connect(settings, Clock.systemUTC(), "test"))
-                    .isInstanceOf(DockerUnavailableException.class)
-                    .hasMessageContaining("No Docker engine answers at tcp://127.0.0.1:");
+        try (ServerSocket stalling = new ServerSocket(0);
+                ServerSocketChannel local =
+                        ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(file)) {
+            assertThat(local.isOpen()).isTrue();
+            for (String host : List.of("tcp://127.0.0.1:" + stalling.getLocalPort(), "unix://" + file.getPath())) {
+                SandboxSettings settings = TestSandboxes.settings(
+                        Map.of("executor.sandbox.docker-host", host, "executor.sandbox.control-timeout", "300ms"));
+                assertThatThrownBy(() -> DockerEngine.connect(settings, Clock.systemUTC(), "test"))
+                        .isInstanceOf(DockerUnavailableException.class)
+                        .hasMessageContaining("No Docker engine answers at " + host);
+            }
         }
     }
 

@@ -142,7 +142,7 @@ class EngineRestartTests {
     }
 
     @Test
-    void case_30_real_engine_stopped_and_killed_under_running_jobs() throws Exception {
+    void case_30_real_engine_stalled_stopped_and_killed_under_running_jobs() throws Exception {
         boolean root = "root".equals(System.getProperty("user.name"));
         boolean program = Stream.of("/usr/bin/dockerd", "/usr/sbin/dockerd", "/usr/local/bin/dockerd")
                 .anyMatch(path -> Files.isExecutable(Path.of(path)));
@@ -154,12 +154,17 @@ class EngineRestartTests {
                             TestSandboxes.client().saveImageCmd(shared.image()).exec()) {
                 client.loadImageCmd(image).exec();
             }
-            SandboxSettings settings =
-                    TestSandboxes.settings(Map.of("executor.sandbox.docker-host", "unix://" + folder.resolve("sock")));
+            SandboxSettings settings = TestSandboxes.settings(Map.of(
+                    "executor.sandbox.docker-host", "unix://" + folder.resolve("sock"),
+                    "executor.sandbox.control-timeout", "10s",
+                    "executor.sandbox.clock-grace", "2s"));
             try (DockerEngine engine = DockerEngine.connect(settings, Clock.systemUTC(), "test");
                     DockerSandboxes sandboxes = TestSandboxes.sandboxes(engine, shared.image(), settings, 1)) {
                 assertThat(SelfCheck.run(engine, shared.image(), settings).gaps())
                         .isEmpty();
+                works(sandboxes);
+                Footprint footprint = new Footprint(settings.owner());
+                stalls(daemon, engine, sandboxes);
                 for (boolean killed : new boolean[] {false, true}) {
                     works(sandboxes);
                     try (HarnessSandbox sandbox = sandboxes.open("under way", ASK, LIMITS)) {
@@ -196,9 +201,45 @@ class EngineRestartTests {
                                         member -> assertThat(member.getState()).isEqualTo("running"));
                     }
                 }
+                footprint.assertNothingLeft();
+                footprint.close();
             }
         } finally {
             clear(daemon);
+        }
+    }
+
+    /** The engine's process is stopped under a question, and goes on later: no answer, no end and no time-out comes through. */
+    private static void stalls(Process daemon, DockerEngine engine, DockerSandboxes sandboxes) throws Exception {
+        works(sandboxes);
+        try (HarnessSandbox sandbox = sandboxes.open("under way", ASK, new Limits(3, 1, 128))) {
+            SandboxResult result = sandbox.ask("q", request -> {
+                signal(daemon, "STOP");
+                return new Broker.Answer.Reply("too late");
+            });
+            assertThat(result)
+                    .isInstanceOfSatisfying(
+                            SandboxResult.SandboxFault.class,
+                            fault -> assertThat(fault.ownEnd()).isFalse());
+            assertThat(sandbox.usable()).isFalse();
+        } finally {
+            signal(daemon, "CONT");
+        }
+        works(sandboxes);
+        await(() -> {
+            engine.removeQuarantined();
+            return sandboxes.idle() == 1 && engine.containers() == 1 && engine.quarantined() == 0;
+        });
+    }
+
+    private static void signal(Process process, String name) {
+        try {
+            int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                    .start()
+                    .waitFor();
+            assertThat(status).isZero();
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -202,7 +202,7 @@ class OwnImagesTests {
                         + " && rm -r /opt/harness/__pycache__\nUSER 65534:65534\n");
         assertThatThrownBy(() -> docker.sandboxes().open("job", USES_PACKAGE, LIMITS, kit(old)))
                 .isInstanceOf(SandboxFaultException.class)
-                .hasMessageContaining("version 1 of the protocol, and this executor version 2");
+                .hasMessageContaining("version 1 of the protocol, and this executor version 3");
     }
 
     @Test

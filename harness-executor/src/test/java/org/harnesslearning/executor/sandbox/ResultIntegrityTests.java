@@ -127,8 +127,8 @@ class ResultIntegrityTests {
                 channel = socket.socket(fileno=os.dup(3))
                 for _ in range(20):
                     quietly(socket.send_fds, channel, [b""], [0, 1, 2, 3] * 8)
-                    channel.sendmsg([framed(json.dumps({"type": "log", "text": "x"}).encode())],
-                                    [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("4i", 0, 1, 2, 3))])
+                    quietly(channel.sendmsg, [framed(json.dumps({"type": "log", "text": "x"}).encode())],
+                            [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("4i", 0, 1, 2, 3))])
 
             def modules():
                 # The runner's own code lies in this process, with everything that it had when the process was forked.
@@ -194,6 +194,170 @@ class ResultIntegrityTests {
                             if process.isdigit() and int(process) != os.getpid():
                                 quietly(lambda: open(f"/proc/{process}/mem", "r+b").write(b"stolen"))
 
+            def finalizers():
+                global kept
+                class Last:
+                    def __del__(self):
+                        os.write(3, FORGED[1])
+                import atexit
+                kept = Last()
+                atexit.register(os.write, 3, FORGED[1])
+                sys.settrace(lambda *rest: None)
+
+            def callers_variables():
+                frame = sys._getframe()
+                while frame is not None:
+                    frame.f_locals.update(text="stolen", error=None, answer="stolen")
+                    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
+                    frame = frame.f_back
+
+            def text_that_is_more():
+                class Text(str):
+                    def __getattribute__(self, name):
+                        raise SystemExit("stolen")
+                    def __len__(self):
+                        return 1 << 30
+                return Text("wrong")
+
+            def stopped_and_reaping():
+                libc.prctl(36, 1, 0, 0, 0)
+                signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+                for number in range(12):
+                    if quietly(os.fork) == 0:
+                        libc.prctl(36, 1, 0, 0, 0)
+                        os.setsid()
+                        if number % 2:
+                            os.kill(os.getpid(), signal.SIGSTOP)
+                        while True:
+                            quietly(os.fork)
+
+            def vforks():
+                for _ in range(3):
+                    if os.fork() == 0:
+                        while True:
+                            if libc.syscall(220 if ARM else 58, 0x4111, 0, 0, 0, 0) == 0:
+                                libc.syscall(94 if ARM else 231, 0)
+
+            def program_in_memory():
+                file = os.memfd_create("x", 0)
+                with open("/bin/true", "rb") as program:
+                    os.write(file, program.read())
+                if os.fork() == 0:
+                    quietly(os.execve, file, ["true"], {})
+                    os._exit(1)
+                os.wait()
+
+            def closed_and_deep_folders():
+                for name in (b"\\xff\\xfe", b"-rf", b"a\\nb", b"x" * 255):
+                    os.mkdir(b"/tmp/" + name)
+                    os.chmod(b"/tmp/" + name, 0)
+                os.mkfifo("/tmp/fifo")
+                os.chdir("/tmp")
+                for _ in range(1100):
+                    if quietly(os.mkdir, "d" * 100) is None and not os.path.isdir("d" * 100):
+                        break
+                    os.chdir("d" * 100)
+                os.chmod("/tmp", 0)
+
+            def own_limits():
+                for which in range(16):
+                    quietly(resource.setrlimit, which, (0, 0))
+                quietly(os.nice, 19)
+                quietly(os.sched_setaffinity, 0, {0})
+
+            def files_of_the_kernel():
+                for process in ("1", str(PARENT), "self"):
+                    for name in ("oom_score_adj", "timerslack_ns", "comm", "coredump_filter", "clear_refs", "autogroup",
+                                 "sched", "setgroups", "uid_map", "attr/current", "mem"):
+                        fd = quietly(os.open, f"/proc/{process}/{name}", os.O_WRONLY)
+                        if fd is not None and process != "self" and quietly(os.write, fd, b"0") is not None:
+                            return "stolen"
+
+            def locks():
+                import fcntl
+                for name in ("runner.py", "child.py"):
+                    fcntl.flock(open("/opt/harness/" + name), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                quietly(os.openpty)
+
+            def error_that_exits():
+                class Error(Exception):
+                    def __str__(self):
+                        os._exit(0)
+                raise Error()
+
+            def error_without_a_name():
+                class Meta(type):
+                    def __getattribute__(self, name):
+                        raise SystemExit(0)
+                raise Meta("x" * 100000 + "\\ud800", (BaseException,), {})()
+
+            def exit_in_a_thread():
+                import _thread
+                _thread.start_new_thread(lambda: os._exit(0), ())
+                time.sleep(60)
+
+            def blocked_signals():
+                signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+                while True:
+                    pass
+
+            def other_descriptor():
+                os.dup2(os.open("/dev/null", os.O_RDWR), 3)
+
+            def shut_down():
+                socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)
+
+            def nested_message():
+                os.write(3, framed(b'{"type": "log", "text": ' + b"[" * 100000 + b"]" * 100000 + b"}"))
+                time.sleep(60)
+
+            def numbers():
+                for number in (b"9" * 100000, b"1e999", b"NaN", b"-0.0", b"true"):
+                    os.write(3, framed(b'{"type": "llm", "messages": [{"role": "user", "content": "x"}], "stop": null,'
+                                       b' "max_tokens": null, "temperature": ' + number + b"}"))
+                time.sleep(60)
+
+            def message_of_many():
+                one = b'{"role": "user", "content": ""},'
+                for count in (1001, 200000):
+                    os.write(3, framed(b'{"type": "llm", "messages": [' + one * count + b'{"role": "user", "content": ""}],'
+                                       b' "stop": null, "max_tokens": null, "temperature": null}'))
+                time.sleep(60)
+
+            def calls_without_end():
+                request = framed(json.dumps({"type": "llm", "messages": [{"role": "user", "content": "x"}],
+                                             "max_tokens": None, "temperature": None, "stop": None}).encode())
+                while True:
+                    os.write(3, request)
+
+            def nothing_left_of_python():
+                import builtins
+                sys.modules.clear()
+                sys.__dict__.clear()
+                builtins.__dict__.clear()
+
+            def null_pointer():
+                ctypes.string_at(0)
+
+            def endless_recursion():
+                sys.setrecursionlimit(1 << 30)
+                def again(): again()
+                again()
+
+            def sockets_full_of_memory():
+                kept = []
+                while True:
+                    for end in socket.socketpair():
+                        kept.append(end)
+                        end.setblocking(False)
+                        while quietly(end.send, b"x" * 65536):
+                            pass
+
+            def other_program():
+                os.set_inheritable(3, True)
+                code = "import os, struct, time\\nos.write(3, struct.pack('>I', 6) + b'Awrong')\\ntime.sleep(60)"
+                os.execv(sys.executable, [sys.executable, "-c", code])
+
             def run(question, env):
                 global fake_env
                 fake_env = env
@@ -237,7 +401,18 @@ class ResultIntegrityTests {
                 "in_flight",
                 "threads_that_stay",
                 "python_child",
-                "traced"
+                "traced",
+                "finalizers",
+                "callers_variables",
+                "text_that_is_more",
+                "stopped_and_reaping",
+                "vforks",
+                "program_in_memory",
+                "closed_and_deep_folders",
+                "own_limits",
+                "files_of_the_kernel",
+                "locks",
+                "other_program"
             })
     void an_attack_without_any_effect(String attack) throws InterruptedException {
         try (HarnessSandbox sandbox = open()) {
@@ -264,7 +439,21 @@ class ResultIntegrityTests {
                 "stop_template",
                 "interrupt_template",
                 "kill_everything",
-                "orphan_kills_template_later"
+                "orphan_kills_template_later",
+                "error_that_exits",
+                "error_without_a_name",
+                "exit_in_a_thread",
+                "blocked_signals",
+                "other_descriptor",
+                "shut_down",
+                "nested_message",
+                "numbers",
+                "message_of_many",
+                "calls_without_end",
+                "nothing_left_of_python",
+                "null_pointer",
+                "endless_recursion",
+                "sockets_full_of_memory"
             })
     void an_attack_that_costs_its_own_question_at_most(String attack) throws InterruptedException {
         try (HarnessSandbox sandbox = open()) {
@@ -281,6 +470,47 @@ class ResultIntegrityTests {
         }
         try (HarnessSandbox fresh = open()) {
             nextIsHonest(fresh);
+        }
+    }
+
+    /**
+     * The kernel counts descriptors that are sent and not received by user, and all containers have the same one: whoever may
+     * send many would keep every other job's template from sending its own.
+     */
+    @Test
+    void descriptors_that_one_job_sends_keep_no_other_job_from_its_questions() throws Exception {
+        String flood = """
+                import socket, struct
+
+                def run(question, env):
+                    sent = 0
+                    kept = [socket.socketpair() for _ in range(40)]
+                    for one, other in kept:
+                        rights = struct.pack("250i", *[other.fileno()] * 250)
+                        try:
+                            one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+                            sent += 250
+                        except OSError:
+                            pass
+                    env.llm("holding")
+                    return str(sent)
+                """;
+        try (HarnessSandbox bystander = open();
+                HarnessSandbox attack = docker.sandboxes().open("attack", flood, LIMITS)) {
+            nextIsHonest(bystander);
+            SandboxResult result = attack.ask("q", request -> {
+                for (int question = 0; question < 3; question++) {
+                    nextIsHonest(bystander);
+                }
+                try (HarnessSandbox fresh = open()) {
+                    nextIsHonest(fresh);
+                }
+                return new Broker.Answer.Reply("go on");
+            });
+            assertThat(result)
+                    .isInstanceOfSatisfying(
+                            SandboxResult.Completed.class,
+                            completed -> assertThat(completed.answer()).isEqualTo("0"));
         }
     }
 

@@ -2,6 +2,7 @@ package org.harnesslearning.executor.sandbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -374,6 +375,131 @@ abstract class SandboxesContract {
     }
 
     @Test
+    void jobs_past_the_places_wait_and_past_the_queue_are_to_come_again_later() throws Exception {
+        String source = "def run(question, env):\n    return env.llm(question)\n";
+        try (Fixture narrow = fixture(Map.of("executor.sandbox.max-containers", 1, "executor.admission.queue", 1))) {
+            Sandboxes sandboxes = narrow.sandboxes();
+            assertThat(sandboxes.gaps()).isEmpty();
+            assertThat(sandboxes.retryAfterS(LIMITS)).isEmpty();
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                Future<String> second;
+                try (HarnessSandbox first = sandboxes.open("first", source, LIMITS)) {
+                    assertThat(sandboxes.retryAfterS(LIMITS)).as("one may wait").isEmpty();
+                    second = threads.submit(() -> {
+                        try (HarnessSandbox sandbox = sandboxes.open("second", source, LIMITS)) {
+                            return answer(sandbox.ask("q", ECHO));
+                        }
+                    });
+                    await().atMost(Duration.ofSeconds(20))
+                            .until(() -> sandboxes.retryAfterS(LIMITS).isPresent());
+                    assertThat(sandboxes.retryAfterS(LIMITS).orElseThrow()).isBetween(1, 60);
+                    assertThat(answer(first.ask("q", ECHO))).isEqualTo("reply to q");
+                    assertThat(second.isDone()).isFalse();
+                }
+                assertThat(second.get()).isEqualTo("reply to q");
+            }
+            assertThat(sandboxes.retryAfterS(LIMITS)).isEmpty();
+        }
+    }
+
+    @Test
+    void answers_of_calls_that_come_at_once_all_arrive() throws InterruptedException {
+        String source = """
+                import json, os, struct, time
+
+                def exactly(count):
+                    data = b""
+                    while len(data) < count:
+                        data += os.read(3, count - len(data))
+                    return data
+
+                def run(question, env):
+                    requests = b""
+                    for number in range(60):
+                        body = json.dumps({"type": "llm", "messages": [{"role": "user", "content": str(number)}],
+                                           "max_tokens": None, "temperature": None, "stop": None}).encode()
+                        requests += struct.pack(">I", len(body)) + body
+                    os.write(3, requests)
+                    sum = 0
+                    for number in range(60):
+                        reply = json.loads(exactly(struct.unpack(">I", exactly(4))[0]))
+                        sum += int(reply["text"].removeprefix("reply to "))
+                    return str(sum)
+                """;
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            for (int question = 0; question < 3; question++) {
+                assertThat(answer(sandbox.ask("q", ECHO))).isEqualTo("1770");
+                assertThat(sandbox.usable()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void texts_with_half_a_character_pass_in_both_directions() throws InterruptedException {
+        String source = "def run(question, env):\n    return env.llm(question) + '|' + question + '|\\ud83d'\n";
+        try (HarnessSandbox sandbox = open(source, LIMITS)) {
+            SandboxResult result = sandbox.ask("q\ud83d", request -> new Broker.Answer.Reply("cut \ude00"));
+            assertThat(answer(result)).isEqualTo("cut ?|q?|?");
+        }
+        // And a program that has one is refused by the compiler or runs, as any other.
+        assertThat(answer(ask("def run(question, env):\n    return 'x\ud83d'\n", LIMITS)))
+                .isEqualTo("x?");
+    }
+
+    @Test
+    void what_is_kept_of_a_trace_is_bounded_and_says_what_is_not() throws InterruptedException {
+        String source = """
+                import json, os, struct
+
+                def send(frame):
+                    body = json.dumps(frame).encode()
+                    data = struct.pack(">I", len(body)) + body
+                    while data:
+                        data = data[os.write(3, data):]
+
+                def run(question, env):
+                    run = {"type": "python", "code": "c" * 6000, "stdout": "o" * 6000, "stderr": "e" * 6000, "error": "r" * 6000}
+                    for _ in range(100):
+                        send(run)
+                        env.log("l" * 1000)
+                    return "fine"
+                """;
+        SandboxResult result = ask(source, LIMITS);
+        assertThat(answer(result)).isEqualTo("fine");
+        SandboxResult.Output output = ((SandboxResult.Completed) result).output();
+        int runs = output.pythonRuns().stream()
+                .mapToInt(run -> run.code().length()
+                        + run.stdout().length()
+                        + run.stderr().length())
+                .sum();
+        assertThat(runs).isBetween(10_000, 100_000);
+        assertThat(output.log().stream().mapToInt(String::length).sum()).isBetween(8_000, 9_000);
+        assertThat(output.log().getLast()).matches("\\[... \\d+ log entries and runs of Python left out ...]");
+    }
+
+    @Test
+    void sets_have_the_same_order_in_every_sandbox() throws InterruptedException {
+        String source = """
+                def run(question, env):
+                    votes = [str(number) for number in range(50)]
+                    return " ".join(set(votes)) + env.python("print(list({str(n) for n in range(50)}))").stdout
+                """;
+        assertThat(answer(ask(source, LIMITS))).isEqualTo(answer(ask(source, LIMITS)));
+    }
+
+    @Test
+    void a_harness_that_the_compiler_does_not_survive_fails_in_words() throws InterruptedException {
+        String end = "\n\ndef run(question, env):\n    return question\n";
+        for (String hostile : List.of(
+                "x = " + "-".repeat(300_000) + "1",
+                "x = a" + ".a".repeat(200_000),
+                "x = [" + "[], ".repeat(200_000) + "]")) {
+            HarnessError error = error(ask(hostile + end, new Limits(3, 5, 64)));
+            assertThat(error.type()).isIn("MemoryError", "RecursionError");
+        }
+    }
+
+    @Test
     void env_python_is_bounded_and_reports_errors() throws InterruptedException {
         TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
         String source = """
@@ -421,6 +547,24 @@ abstract class SandboxesContract {
                     .isInstanceOf(Broker.PendingCallException.class);
             sandbox.close();
             assertThat(strict.left()).isEmpty();
+        }
+    }
+
+    @Test
+    void a_deadline_that_passes_between_the_calls_is_a_time_out() throws InterruptedException {
+        try (Fixture strict =
+                fixture(Map.of("executor.sandbox.deadline-factor", 1, "executor.sandbox.clock-grace", "500ms"))) {
+            String source = "def run(question, env):\n    env.llm('x')\n    while True: pass\n";
+            try (HarnessSandbox sandbox =
+                    strict.sandboxes().open("test", source, new Limits(3, 2, TestSandboxes.MEMORY_MIB))) {
+                // The question's clock, which stood for a second, has not run out by then.
+                assertThat(sandbox.ask("q", request -> {
+                            new CountDownLatch(1).await(1, TimeUnit.SECONDS);
+                            return new Broker.Answer.Reply("late");
+                        }))
+                        .isInstanceOf(SandboxResult.TimedOut.class);
+                assertThat(sandbox.usable()).isFalse();
+            }
         }
     }
 
