@@ -263,13 +263,28 @@ class AdaptationTests {
     }
 
     @Test
-    void a_budget_that_ends_in_a_round_still_measures_the_result() {
+    void a_budget_that_ends_in_a_round_still_measures_the_result() throws Exception {
         Map<String, String> replies = Map.of(
                 "1/0", Platform.edit("level: 0.0", "level: 0.5"),
                 "1/1", Platform.edit("level: 0.0", "level: 0.5\n    # calls: 40"),
                 "2/0", Platform.edit("level: 0.5", "level: 1.0"));
-        JsonNode run = run(platform.request(
-                platform.model(replies), Map.of("candidates", 2, "budget", Map.of("solver_calls", 60))));
+        // Both are evaluated at once: the greedy one waits until the other one has its calls.
+        platform.executor.hold(id -> id.contains("/r1/c1/dev/0#0"));
+        String id = platform.api
+                .post(
+                        "/adapt",
+                        Platform.body(platform.request(
+                                platform.model(replies),
+                                Map.of("candidates", 2, "budget", Map.of("solver_calls", 60)))))
+                .json()
+                .get("id")
+                .asString();
+        platform.executor.awaitHeld();
+        platform.api.await(
+                id,
+                state -> state.at("/rounds/0/candidates/0/outcome").asString("").equals("scored"));
+        platform.executor.release();
+        JsonNode run = platform.api.await(id, Api::ended);
 
         assertThat(run.get("state").asString()).isEqualTo("succeeded");
         assertThat(run.get("stop_reason").asString()).isEqualTo("budget");
