@@ -489,6 +489,7 @@ abstract class SandboxesContract {
 
     @Test
     void a_harness_that_the_compiler_does_not_survive_fails_in_words() throws InterruptedException {
+        TestSandboxes.assumeHeld(Protection.MEMORY_LIMIT);
         String end = "\n\ndef run(question, env):\n    return question\n";
         for (String hostile : List.of(
                 "x = " + "-".repeat(300_000) + "1",
