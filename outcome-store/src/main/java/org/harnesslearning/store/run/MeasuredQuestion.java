@@ -41,6 +41,11 @@ public record MeasuredQuestion(
         this(itemHash, code, score, strict, answer, error, usage, List.of());
     }
 
+    /** Without answer and exception, which may quote the question. */
+    public MeasuredQuestion withoutAnswer() {
+        return new MeasuredQuestion(itemHash, code, score, strict, null, null, usage, sandboxGaps);
+    }
+
     /** Leaves out the trace; on a sound host. */
     public static MeasuredQuestion of(QuestionResult result) {
         return of(result, List.of());

@@ -63,17 +63,7 @@ class QuestionView {
     }
 
     private static MeasuredQuestion shown(MeasuredQuestion result, Split split, Caller caller) {
-        return split != Split.HELD_OUT || caller.admin()
-                ? result
-                : new MeasuredQuestion(
-                        result.itemHash(),
-                        result.code(),
-                        result.score(),
-                        result.strict(),
-                        null,
-                        null,
-                        result.usage(),
-                        result.sandboxGaps());
+        return split != Split.HELD_OUT || caller.admin() ? result : result.withoutAnswer();
     }
 
     /**

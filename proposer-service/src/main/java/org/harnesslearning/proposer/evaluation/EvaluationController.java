@@ -86,27 +86,13 @@ class EvaluationController {
         fields.put(
                 "questions",
                 results.stream()
-                        .map(result -> shown(result, heldOut && !caller.admin()))
+                        // Answers and exceptions of held-out questions may quote them: they go to scope admin only.
+                        .map(result -> heldOut && !caller.admin() ? result.withoutAnswer() : result)
                         .toList());
         fields.put("recorded", run.recorded());
         fields.put("usage", view.usage(run));
         fields.put(
                 "links", Map.of("self", "/evaluations/" + run.id(), "report", "/evaluations/" + run.id() + "/report"));
         return fields;
-    }
-
-    /** Answers and exceptions of held-out questions may quote them, so they go to scope admin only. */
-    private static MeasuredQuestion shown(MeasuredQuestion result, boolean hide) {
-        return hide
-                ? new MeasuredQuestion(
-                        result.itemHash(),
-                        result.code(),
-                        result.score(),
-                        result.strict(),
-                        null,
-                        null,
-                        result.usage(),
-                        result.sandboxGaps())
-                : result;
     }
 }
