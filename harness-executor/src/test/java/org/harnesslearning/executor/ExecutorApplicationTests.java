@@ -12,14 +12,12 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.CheckRequest;
@@ -40,33 +38,18 @@ import org.harnesslearning.store.execution.RunBudgets;
 import org.harnesslearning.tasks.Scorers;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
-import org.harnesslearning.testing.TestPostgres;
 import org.junit.jupiter.api.Test;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
 @RequiresPostgres
 class ExecutorApplicationTests {
-    private static ConfigurableApplicationContext start(String... more) {
-        String[] common = {
-            "--spring.config.name=harness-executor",
-            "--server.port=0",
-            "--platform.internal-secret=secret",
-            "--spring.datasource.url=" + TestPostgres.jdbcUrl(TestPostgres.createDatabase()),
-            "--spring.datasource.username=postgres",
-            "--executor.sandbox.image-build=" + TestSandboxes.IMAGE_BUILD
-        };
-        String[] all = Stream.of(common, more).flatMap(Arrays::stream).toArray(String[]::new);
-        return new SpringApplicationBuilder(ExecutorApplication.class).run(all);
-    }
-
     @Test
     @RequiresDocker
     void serves_executions_and_checks_to_callers_with_the_secret() throws Exception {
         String owner = "test-" + UUID.randomUUID();
         try (ScriptedModel model = new ScriptedModel(request -> "4");
                 HttpClient http = HttpClient.newHttpClient();
-                ConfigurableApplicationContext executor = start(
+                ConfigurableApplicationContext executor = TestSandboxes.executor(
                         "--executor.sandbox.owner=" + owner,
                         "--executor.pool.size=0",
                         "--platform.solver-url=" + model.url())) {
@@ -129,7 +112,7 @@ class ExecutorApplicationTests {
                     return "4";
                 });
                 HttpClient http = HttpClient.newHttpClient();
-                ConfigurableApplicationContext executor = start(
+                ConfigurableApplicationContext executor = TestSandboxes.executor(
                         "--executor.sandbox.owner=" + owner,
                         "--executor.sandbox.max-containers=1",
                         "--executor.admission.queue=1",
@@ -191,7 +174,8 @@ class ExecutorApplicationTests {
 
     @Test
     void refuses_to_start_without_a_docker_engine_and_says_what_to_do() {
-        assertThatThrownBy(() -> start("--executor.sandbox.docker-host=unix:///nonexistent/docker.sock"))
+        assertThatThrownBy(
+                        () -> TestSandboxes.executor("--executor.sandbox.docker-host=unix:///nonexistent/docker.sock"))
                 .hasStackTraceContaining(DockerUnavailableException.class.getName())
                 .hasStackTraceContaining("No Docker engine answers at unix:///nonexistent/docker.sock")
                 .hasStackTraceContaining("systemctl start docker");

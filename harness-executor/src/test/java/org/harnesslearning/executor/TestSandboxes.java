@@ -13,12 +13,14 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.harnesslearning.executor.sandbox.AdmissionSettings;
 import org.harnesslearning.executor.sandbox.DockerEngine;
 import org.harnesslearning.executor.sandbox.DockerSandboxes;
@@ -28,11 +30,14 @@ import org.harnesslearning.executor.sandbox.Protection;
 import org.harnesslearning.executor.sandbox.SandboxSettings;
 import org.harnesslearning.executor.sandbox.SelfCheck;
 import org.harnesslearning.testing.SharedData;
+import org.harnesslearning.testing.TestPostgres;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.context.ConfigurableApplicationContext;
 
 /** Real sandboxes for a test class, under an owner label of its own, so that what it leaves behind can be told. */
 public final class TestSandboxes implements AutoCloseable {
@@ -122,6 +127,19 @@ public final class TestSandboxes implements AutoCloseable {
                 new ZerodepDockerHttpClient.Builder()
                         .dockerHost(config.getDockerHost())
                         .build());
+    }
+
+    /** The whole executor, on a database of its own. */
+    public static ConfigurableApplicationContext executor(String... more) {
+        String[] common = {
+            "--spring.config.name=harness-executor",
+            "--server.port=0",
+            "--platform.internal-secret=secret",
+            "--spring.datasource.url=" + TestPostgres.jdbcUrl(TestPostgres.createDatabase()),
+            "--spring.datasource.username=postgres"
+        };
+        String[] all = Stream.of(common, more).flatMap(Arrays::stream).toArray(String[]::new);
+        return new SpringApplicationBuilder(ExecutorApplication.class).run(all);
     }
 
     /** Skips a test class where the engine does not have the runtime that this run was given. */

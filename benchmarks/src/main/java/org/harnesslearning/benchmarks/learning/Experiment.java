@@ -244,13 +244,14 @@ final class Experiment implements AutoCloseable {
      * @throws LearnException if neither the folder nor the platform has its adapter
      */
     void bringVersion(String version) {
+        if (brought.contains(version)) {
+            return;
+        }
         if (!has(version)) {
             throw new LearnException("the adapter of " + version + " is neither in " + out
                     + " nor in the platform's registry: do its stage again in another folder");
         }
-        if (!brought.add(version)) {
-            return;
-        }
+        brought.add(version);
         JsonNode line = kept(version);
         if (line == null || !files(line)) {
             return;

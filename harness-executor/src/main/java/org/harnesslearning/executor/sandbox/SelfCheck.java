@@ -71,9 +71,8 @@ public record SelfCheck(Set<Protection> gaps) {
                 tooMany = processes.facts().asInt(most) < most ? null : "all that were tried, " + most;
             }
             memoryHeld = probe.killed((long) MEMORY_MIB * 2 << 20);
-            // Such a kernel shows no swap but its own, which is none. But whoever takes as much as the whole limit,
-            // with
-            // what the rest of the container has, lives only by swap.
+            // Such a kernel shows no swap but its own, which is none. But who takes as much as the whole limit beside
+            // the rest of the container lives only by swap.
             String kernel = engine.host().kernel();
             swapHeld =
                     kernel == null || facts.kernel() == null || facts.kernel().equals(kernel)
@@ -131,8 +130,7 @@ public record SelfCheck(Set<Protection> gaps) {
         if (!Integer.valueOf(1).equals(facts.noNewPrivs())) {
             missing.put(Protection.NO_NEW_PRIVILEGES, "NoNewPrivs " + facts.noNewPrivs());
         }
-        // The runner's and the child's own filters count; kernels before 5.9, and gVisor, do not tell how many there
-        // are.
+        // The runner's and the child's own filters count; kernels before 5.9, and gVisor, do not tell the number.
         boolean own = facts.unfiltered().isEmpty();
         boolean onlyOwn = own
                 && (facts.seccompFilters() == null ? !facts.engineFiltered() : facts.seccompFilters() <= OWN_FILTERS);

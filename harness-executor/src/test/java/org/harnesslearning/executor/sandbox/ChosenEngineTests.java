@@ -8,11 +8,12 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.harnesslearning.contracts.execution.ExecutionRequest;
 import org.harnesslearning.contracts.execution.ExecutionStatus;
 import org.harnesslearning.contracts.execution.ExecutorApi;
@@ -22,16 +23,13 @@ import org.harnesslearning.contracts.task.Item;
 import org.harnesslearning.contracts.task.Split;
 import org.harnesslearning.contracts.web.InternalClients;
 import org.harnesslearning.contracts.web.InternalSecretFilter;
-import org.harnesslearning.executor.ExecutorApplication;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.store.execution.RunBudgets;
 import org.harnesslearning.tasks.Scorers;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
-import org.harnesslearning.testing.TestPostgres;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
@@ -45,16 +43,9 @@ class ChosenEngineTests {
     private static final String OWNER = "test-" + UUID.randomUUID();
 
     private static ConfigurableApplicationContext start(String... more) {
-        List<String> all = new ArrayList<>(List.of(
-                "--spring.config.name=harness-executor",
-                "--server.port=0",
-                "--platform.internal-secret=secret",
-                "--spring.datasource.url=" + TestPostgres.jdbcUrl(TestPostgres.createDatabase()),
-                "--spring.datasource.username=postgres",
-                "--executor.pool.size=1",
-                "--executor.sandbox.owner=" + OWNER));
-        all.addAll(List.of(more));
-        return new SpringApplicationBuilder(ExecutorApplication.class).run(all.toArray(String[]::new));
+        String[] own = {"--executor.pool.size=1", "--executor.sandbox.owner=" + OWNER};
+        return TestSandboxes.executor(
+                Stream.of(own, more).flatMap(Arrays::stream).toArray(String[]::new));
     }
 
     @Test
@@ -67,8 +58,7 @@ class ChosenEngineTests {
                     .satisfies(refusal ->
                             accepted.forEach(gap -> assertThat(refusal).hasMessageContaining(gap + ": ")));
         }
-        try (ConfigurableApplicationContext executor = start("--executor.sandbox.owner=test-"
-                        + ProcessHandle.current().pid());
+        try (ConfigurableApplicationContext executor = start();
                 HttpClient http = HttpClient.newHttpClient()) {
             URI base =
                     URI.create("http://127.0.0.1:" + executor.getEnvironment().getProperty("local.server.port"));
