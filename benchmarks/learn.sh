@@ -30,7 +30,8 @@ All stages      --out DIR (target/learn)  --model NAME (qwen2.5-coder-1.5b)  --s
 corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  --candidates N (8)  --passes N (2)
                 --states N (1) starting harnesses of a family in later passes  --revision-seconds N (300)
                 --held-out-share X (0.1) of the states  --again N (0) further passes from the minimal harness, with other
-                questions; the passes above are left out then
+                questions; the passes above are left out then  --edited N (0) likewise, from the best harnesses that the
+                corpus has of each family
 sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
                 --patience N (4)  --steps N (1000)  --share-of-best X (0): only edits that score at least this share of the
                 best one of their state
@@ -40,11 +41,14 @@ grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --lea
                 that are clearly below the best the run ends; the best version is the one that counts
                 --states N (1) starting harnesses of a family beside the minimal one, which takes --minimal N (1) turns
                 --iterations N (1) steps on each batch  --normalization std|mean (std)  --families A,B
+                --entropy X (0): weight of the entropy in the loss  --distinct true|false (false): copies in a group count once
 check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonstrations  --proposals N (4)
                 --repeats N (1)  --rounds N (3)  --round-candidates N (1)  --held-out N (12)  --question-seed N (42)
                 --families A,B  --sft-version V  --grpo-version V
+                --sets A,B: evaluate has one more arm for each of these sets, the untrained model with its demonstrations
                 --adapters DIR: with the adapters of another experiment's folder, for an --out that has none
-corpus to grpo  --temperature X (0.8)  --top-p X (0.95)  --max-tokens N (768)  --solver-max-tokens N (512)
+corpus to grpo  --temperature X (0.8)  --top-p X (0.95): of sampling; the checks of grpo keep to the defaults
+                --max-tokens N (768)  --solver-max-tokens N (512)
                 --rank N (8)  --micro-batch TOKENS (16384)  --gradient-checkpointing true|false
 up              --device cpu|cuda (cpu)  --model NAME=FILE (may be repeated; without: all models of the cache)
                 --slots N (128 on cuda, 8)  --max-sequence N (8192 on cuda, 4096)  --containers N (192 on cuda, 8)

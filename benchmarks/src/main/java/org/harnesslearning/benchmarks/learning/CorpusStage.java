@@ -29,6 +29,9 @@ final class CorpusStage {
     /** Numbers of passes that begin from the minimal harness again lie above this one. */
     private static final int AGAIN = 100;
 
+    /** Numbers of passes that begin from the best harnesses of the whole corpus lie above this one. */
+    private static final int EDITED = 200;
+
     private static final int PAGE = 200;
 
     private final Experiment experiment;
@@ -41,7 +44,9 @@ final class CorpusStage {
      * @param teacher model of the teacher
      * @param demonstrations set of earlier turns that it sees
      * @param passes number of revisions that lie behind the last pass's results
-     * @param again further passes from the minimal harness, with questions of their own; then no other pass is done
+     * @param again further passes from the minimal harness, with questions of their own; then the passes above are not
+     *     done
+     * @param edited further passes from the best harnesses that the whole corpus has of each family; likewise
      * @param states starting harnesses of a family in the later passes
      * @param heldOutShare part of the states whose edits are not trained on; the loss on them decides when to stop
      * @param rollout the field {@code rollout} of the run
@@ -54,6 +59,7 @@ final class CorpusStage {
             int candidates,
             int passes,
             int again,
+            int edited,
             int states,
             int atOnce,
             long seed,
@@ -112,17 +118,31 @@ final class CorpusStage {
     /** Gathers what is missing; false when the time was up before the end. */
     boolean run() {
         boolean whole = true;
-        for (int number = 1; number <= (plan.again() > 0 ? plan.again() : plan.passes()); number++) {
-            int pass = plan.again() > 0 ? AGAIN + number : number;
+        for (int pass : passes()) {
             whole &= pass(pass);
             tell(pass);
         }
         return whole;
     }
 
-    /** Whether a pass begins from what the one before was left with. */
+    private List<Integer> passes() {
+        List<Integer> passes = new ArrayList<>();
+        boolean further = plan.again() > 0 || plan.edited() > 0;
+        for (int number = 1; number <= (further ? 0 : plan.passes()); number++) {
+            passes.add(number);
+        }
+        for (int number = 1; number <= plan.again(); number++) {
+            passes.add(AGAIN + number);
+        }
+        for (int number = 1; number <= plan.edited(); number++) {
+            passes.add(EDITED + number);
+        }
+        return passes;
+    }
+
+    /** Whether a pass begins from edited harnesses. */
     private static boolean later(int pass) {
-        return pass > 1 && pass < AGAIN;
+        return pass > 1 && (pass < AGAIN || pass > EDITED);
     }
 
     private boolean pass(int pass) {
@@ -132,7 +152,7 @@ final class CorpusStage {
                 .forEach(line -> done.add(line.path("row").path("family").asString("")));
         Map<String, List<String>> starts = new LinkedHashMap<>();
         if (later(pass)) {
-            accepted(file, pass - 1).forEach((family, harnesses) -> {
+            accepted(file, pass > EDITED ? 0 : pass - 1).forEach((family, harnesses) -> {
                 List<String> chosen = harnesses.entrySet().stream()
                         .filter(entry -> entry.getValue() < SOLVED)
                         .limit(plan.states())

@@ -23,7 +23,7 @@ final class Harnesses {
         return harnesses;
     }
 
-    /** What the demonstrations' edits make of the minimal harness: a proposer that copies one has found this. */
+    /** What the demonstrations' edits make of their harnesses: a proposer that copies one has found this. */
     static Map<String, String> demonstrations() {
         Map<String, String> harnesses = new LinkedHashMap<>();
         for (String name : new String[] {"program", "tags", "vote", "solve"}) {
@@ -31,6 +31,10 @@ final class Harnesses {
         }
         for (String name : new String[] {"program-vote", "program-reason"}) {
             harnesses.put(name, read(DEMONSTRATIONS + "programs-v1/" + name + "/result.py"));
+        }
+        for (String name :
+                new String[] {"script", "compute", "committee", "tags-to-script", "plan-first", "programs-vote"}) {
+            harnesses.put(name, read(DEMONSTRATIONS + "varied-v1/" + name + "/result.py"));
         }
         return harnesses;
     }

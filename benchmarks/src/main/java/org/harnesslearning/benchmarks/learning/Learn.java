@@ -25,6 +25,8 @@ public final class Learn {
     private static final double FOREVER_MINUTES = 60 * 24 * 365;
 
     private static final int GRPO_SEEDS = 500;
+    private static final double TEMPERATURE = 0.8;
+    private static final double TOP_P = 0.95;
 
     private final Arguments options;
     private final PrintStream log;
@@ -125,11 +127,11 @@ public final class Learn {
                 "families", Families.of(role).stream().map(Family::name).toList());
     }
 
-    private ObjectNode rollout(double temperature) {
+    private ObjectNode rollout() {
         return Json.mapper()
                 .createObjectNode()
-                .put("temperature", options.number("temperature", temperature))
-                .put("top_p", options.number("top-p", 0.95))
+                .put("temperature", options.number("temperature", TEMPERATURE))
+                .put("top_p", options.number("top-p", TOP_P))
                 .put("max_tokens", options.whole("max-tokens", 768))
                 .put("feedback", feedback)
                 .put("dev", dev)
@@ -158,11 +160,12 @@ public final class Learn {
                 options.whole("candidates", 8),
                 options.whole("passes", 2),
                 options.whole("again", 0),
+                options.whole("edited", 0),
                 options.whole("states", 1),
                 atOnce,
                 seed,
                 options.number("held-out-share", 0.1),
-                rollout(0.8),
+                rollout(),
                 lora(),
                 engine());
         options.end();
@@ -220,9 +223,11 @@ public final class Learn {
         method.put("iterations", options.whole("iterations", 1));
         method.put("normalization", options.text("normalization", "std"));
         method.put("reward_mode", options.text("reward", "absolute"));
+        method.put("distinct", Boolean.parseBoolean(options.text("distinct", "false")));
+        method.put("entropy_coefficient", options.number("entropy", 0));
         method.put("kl_coefficient", options.number("kl", 0));
         method.put("measure_kl", Boolean.parseBoolean(options.text("measure-kl", "true")));
-        method.set("rollout", rollout(0.8));
+        method.set("rollout", rollout());
         method.set("engine", engine());
         method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 5e-5));
         String from = options.text("from");
@@ -233,7 +238,7 @@ public final class Learn {
         boolean checked = Boolean.parseBoolean(options.text("check", "true"));
         int patience = options.whole("patience", 2);
         // Settings of its evaluations, read before unknown options are refused.
-        EvaluationStage.Plan check = plan("withheld", withheld(), List.of(), List.of("revisions"));
+        EvaluationStage.Plan check = plan("withheld", withheld(), List.of(), List.of("revisions"), TEMPERATURE, TOP_P);
         String parent = from != null ? from : experiment.version("sft");
         if (parent == null) {
             throw new LearnException("there is no version of the stage sft to begin from, and none is named by --from");
@@ -296,6 +301,17 @@ public final class Learn {
 
     private EvaluationStage.Plan plan(
             String set, List<String> families, List<EvaluationStage.Arm> arms, List<String> parts) {
+        return plan(
+                set, families, arms, parts, options.number("temperature", TEMPERATURE), options.number("top-p", TOP_P));
+    }
+
+    private EvaluationStage.Plan plan(
+            String set,
+            List<String> families,
+            List<EvaluationStage.Arm> arms,
+            List<String> parts,
+            double temperature,
+            double topP) {
         EvaluationStage.Plan plan = new EvaluationStage.Plan(
                 set,
                 families,
@@ -310,8 +326,8 @@ public final class Learn {
                 options.whole("rounds", 3),
                 options.whole("round-candidates", 1),
                 options.whole("question-seed", 42),
-                options.number("temperature", 0.8),
-                options.number("top-p", 0.95),
+                temperature,
+                topP,
                 options.whole("max-tokens", 768),
                 options.whole("solver-max-tokens", 512),
                 options.whole("revision-seconds", 600),
@@ -345,6 +361,9 @@ public final class Learn {
         List<EvaluationStage.Arm> arms = new ArrayList<>();
         arms.add(new EvaluationStage.Arm("untrained", base, "none"));
         arms.add(new EvaluationStage.Arm("demonstrations", base, "default"));
+        for (String set : options.list("sets", List.of())) {
+            arms.add(new EvaluationStage.Arm("demonstrations " + set, base, set));
+        }
         for (String stage : List.of("sft", "grpo")) {
             String named = options.text(stage + "-version");
             JsonNode furthest = experiment.furthest(stage);

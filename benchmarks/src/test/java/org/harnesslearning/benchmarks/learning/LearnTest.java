@@ -11,9 +11,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.standalone.smoke.SmokeEdits;
 import org.harnesslearning.standalone.smoke.TinyCheckpoint;
+import org.harnesslearning.tasks.SeedHarness;
 import org.harnesslearning.testing.PlatformProcess;
 import org.harnesslearning.testing.RequiresDocker;
 import org.harnesslearning.testing.RequiresPostgres;
@@ -121,6 +124,7 @@ class LearnTest {
             assertThat(learn(out, "corpus", corpus))
                     .as("a second start orders nothing")
                     .doesNotContain("gathers");
+            editsOfEditedHarnesses(out, corpus);
 
             // What another platform would lack comes from the files.
             forgetCorpus(out);
@@ -158,6 +162,12 @@ class LearnTest {
                             "mean",
                             "--states",
                             "0",
+                            "--temperature",
+                            "1",
+                            "--distinct",
+                            "true",
+                            "--entropy",
+                            "0.001",
                             "--check",
                             "false"))
                     .contains("grpo step 1:");
@@ -193,6 +203,20 @@ class LearnTest {
         assertThat(proposals)
                 .filteredOn(line -> line.path("arm").asString("").equals("sft"))
                 .allSatisfy(line -> assertThat(line.path("reply").asString("")).isNotEmpty());
+    }
+
+    /** A pass from what the corpus has: its parents are harnesses that an accepted edit made. */
+    private void editsOfEditedHarnesses(Path out, String... corpus) throws Exception {
+        String[] options = Arrays.copyOf(corpus, corpus.length + 2);
+        options[corpus.length] = "--edited";
+        options[corpus.length + 1] = "1";
+        assertThat(learn(out, "corpus", options)).contains("corpus, pass 201:");
+        assertThat(new RawFile(out, Experiment.CORPUS).lines("edit"))
+                .filteredOn(line -> line.path("pass").asInt(0) == 201)
+                .hasSize(4)
+                .allSatisfy(line -> assertThat(line.at("/row/harness").asString(""))
+                        .isNotEmpty()
+                        .isNotEqualTo(Hashes.harness(SeedHarness.MINIMAL)));
     }
 
     /** Another folder takes over the adapters; a version whose adapter is nowhere is left out and said to be. */

@@ -30,6 +30,7 @@ public record Demonstrations(String name, List<Demonstration> all) {
 
     private static final String DEFAULT = "default-v1";
     private static final String PROGRAMS = "programs-v1";
+    private static final String VARIED = "varied-v1";
 
     public Demonstrations {
         all = List.copyOf(all);
@@ -38,14 +39,16 @@ public record Demonstrations(String name, List<Demonstration> all) {
     /**
      * A set that ships with the platform.
      *
-     * @param name {@code default} for the current default set, {@code none}, or a set's full name: {@code default-v1},
-     *     or {@code programs-v1}, whose harnesses all let the solver write programs; empty for any other name
+     * @param name {@code default} for the current default set, {@code none}, or a set's full name: {@code default-v1};
+     *     {@code programs-v1}, whose harnesses all let the solver write programs; {@code varied-v1}, where they do so in
+     *     different words and ways and half of the edits begin from a harness that was edited before; empty for any other
+     *     name
      */
     public static Optional<Demonstrations> named(String name) {
         return switch (name) {
             case "none" -> Optional.of(NONE);
             case "default", DEFAULT -> Optional.of(shipped(DEFAULT));
-            case PROGRAMS -> Optional.of(shipped(PROGRAMS));
+            case PROGRAMS, VARIED -> Optional.of(shipped(name));
             default -> Optional.empty();
         };
     }

@@ -13,6 +13,7 @@ import org.harnesslearning.proposer.edit.FinishReason;
 import org.harnesslearning.proposer.edit.SearchReplace;
 import org.harnesslearning.proposer.edit.Tier;
 import org.harnesslearning.proposer.edit.WholeFile;
+import org.harnesslearning.tasks.SeedHarness;
 import org.harnesslearning.testing.SharedData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,7 +52,7 @@ class DemonstrationsTest {
             Demonstrations.named("default").orElseThrow();
 
     static List<Demonstration> all() {
-        return Stream.of("default-v1", "programs-v1")
+        return Stream.of("default-v1", "programs-v1", "varied-v1")
                 .flatMap(name -> Demonstrations.named(name).orElseThrow().all().stream())
                 .toList();
     }
@@ -102,6 +103,16 @@ class DemonstrationsTest {
                         .hasSize(2)
                         .extracting(Demonstration::family)
                         .doesNotContain(family));
+        Demonstrations varied = Demonstrations.named("varied-v1").orElseThrow();
+        assertThat(TRAINING)
+                .allSatisfy(family -> assertThat(varied.forFamily(family))
+                        .hasSizeBetween(5, 6)
+                        .extracting(Demonstration::family)
+                        .doesNotContain(family));
+        assertThat(varied.all())
+                .as("edits of the minimal harness and of others")
+                .filteredOn(demonstration -> !demonstration.seed().equals(SeedHarness.MINIMAL))
+                .hasSize(3);
     }
 
     @Test

@@ -2,9 +2,11 @@ package org.harnesslearning.trainer.grpo;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import org.harnesslearning.store.sample.GroupRow;
 import org.harnesslearning.store.sample.SampleRow;
@@ -38,11 +40,18 @@ record Batch(List<Member> members, Map<String, Double> metrics, Map<String, Long
      * Admits groups and their members.
      *
      * @param failed groups that came to nothing
+     * @param distinct whether of samples of a group that made the same harness only the first one is a member
      * @param policyStep steps behind the weights that are changed
      * @param maxStaleSteps most steps that a sample's weights may lie behind those
      */
     static Batch of(
-            List<Stored> groups, int failed, GroupRule rule, ModelTokens tokens, long policyStep, long maxStaleSteps) {
+            List<Stored> groups,
+            int failed,
+            GroupRule rule,
+            boolean distinct,
+            ModelTokens tokens,
+            long policyStep,
+            long maxStaleSteps) {
         Map<String, Long> counts = new TreeMap<>();
         List<Member> members = new ArrayList<>();
         double plain = 0;
@@ -75,6 +84,8 @@ record Batch(List<Member> members, Map<String, Double> metrics, Map<String, Long
             double[] rewards = stored.samples().stream()
                     .mapToDouble(sample -> sample.rewardWithBonus() == null ? Double.NaN : sample.rewardWithBonus())
                     .toArray();
+            int copies = distinct ? leaveOutCopies(stored.samples(), rewards) : 0;
+            add(counts, "samples_copies", copies);
             switch (rule.admit(rewards)) {
                 case GroupRule.Admission.Admitted(double[] advantages, int size) -> {
                     judged++;
@@ -85,7 +96,9 @@ record Batch(List<Member> members, Map<String, Double> metrics, Map<String, Long
                         }
                     }
                 }
-                case GroupRule.Admission.Dropped(GroupRule.Cause cause, int size) -> {
+                case GroupRule.Admission.Dropped(GroupRule.Cause dropped, int size) -> {
+                    // A group whose samples are all copies of one is not too small: nothing tells them apart.
+                    GroupRule.Cause cause = size + copies < rule.minMembers() ? dropped : GroupRule.Cause.ZERO_SPREAD;
                     if (cause == GroupRule.Cause.ZERO_SPREAD) {
                         judged++;
                         flat++;
@@ -106,6 +119,20 @@ record Batch(List<Member> members, Map<String, Double> metrics, Map<String, Long
             metrics.put(StepReport.ZERO_SPREAD_SHARE, (double) flat / judged);
         }
         return new Batch(members, metrics, counts);
+    }
+
+    /** Takes the reward from all but the first sample of each harness; returns how many had one. */
+    private static int leaveOutCopies(List<SampleRow> samples, double[] rewards) {
+        Set<String> seen = new HashSet<>();
+        int copies = 0;
+        for (int i = 0; i < rewards.length; i++) {
+            String harness = samples.get(i).harness();
+            if (harness != null && Double.isFinite(rewards[i]) && !seen.add(harness)) {
+                rewards[i] = Double.NaN;
+                copies++;
+            }
+        }
+        return copies;
     }
 
     private static Member member(GroupRow group, SampleRow sample, double advantage, ModelTokens tokens) {

@@ -34,6 +34,8 @@ import tools.jackson.databind.JsonNode;
  * @param normalization of rewards in a group
  * @param minRewardRange rewards of a group that lie closer together count as equal
  * @param minMembers fewest members with a reward
+ * @param distinct whether samples of a group that made the same harness count once: copies would weigh what is sampled
+ *     often over what is rare and better
  * @param clipLow see {@link PolicyLoss}
  * @param clipHigh see {@link PolicyLoss}
  * @param klCoefficient see {@link PolicyLoss}
@@ -59,6 +61,7 @@ record GrpoSettings(
         Normalization normalization,
         double minRewardRange,
         int minMembers,
+        Boolean distinct,
         double clipLow,
         double clipHigh,
         double klCoefficient,
@@ -90,8 +93,9 @@ record GrpoSettings(
 
     GrpoSettings {
         harnesses = List.copyOf(harnesses);
-        // Runs that were ordered before this field existed lack it.
+        // Runs that were ordered before these fields existed lack them.
         familyHarnesses = familyHarnesses == null ? Map.of() : Map.copyOf(familyHarnesses);
+        distinct = distinct != null && distinct;
     }
 
     /**
@@ -122,6 +126,7 @@ record GrpoSettings(
                 fields.choice("normalization", Normalization.class, Normalization.STD),
                 fields.number("min_reward_range", GroupRule.DEFAULT_MIN_RANGE, 0, 1),
                 minMembers,
+                fields.bool("distinct", false),
                 fields.number("clip_low", loss.clipLow(), 0, 1),
                 fields.number("clip_high", loss.clipHigh(), 0, 100),
                 fields.number("kl_coefficient", loss.klCoefficient(), 0, 100),

@@ -151,6 +151,7 @@ final class GrpoWork implements TrainingWork {
                 stored,
                 failed,
                 settings.rule(),
+                settings.distinct(),
                 tokens,
                 number * settings.iterations(),
                 (long) settings.maxStaleness() * settings.iterations());

@@ -205,6 +205,34 @@ class PolicyLoopTests {
     }
 
     @Test
+    void copies_of_a_harness_in_a_group_count_once_where_a_run_asks_for_it() {
+        double[] levels = {0.75, 0.75, 0.75, 0.25};
+        platform.proposer.script = (request, candidate) -> Reply.scored(levels[candidate]);
+        String distinct = SMALL.replaceFirst("\\{", "{\"distinct\": true, ");
+        LearningPlatform.Opened opened = platform.open(TrainingKind.GRPO, FAMILIES, distinct);
+
+        StepReport report = opened.work().step().orElseThrow();
+
+        assertThat(report.counts())
+                .containsEntry("samples", 8L)
+                .containsEntry("samples_copies", 4L)
+                .containsEntry("samples_trained", 4L)
+                .containsEntry("groups_trained", 2L);
+        assertThat(report.metrics()).as("of all samples").containsEntry(StepReport.REWARD, 0.625);
+        assertThat(opened.learner().trained.getFirst()).hasSize(4);
+
+        platform.proposer.script = (request, candidate) -> Reply.scored(0.5);
+        StepReport alike = opened.work().step().orElseThrow();
+        opened.work().close();
+
+        assertThat(alike.counts())
+                .containsEntry("samples_copies", 6L)
+                .containsEntry("groups_dropped_zero_spread", 2L)
+                .doesNotContainKey("groups_dropped_too_small");
+        assertThat(alike.metrics()).containsEntry(StepReport.ZERO_SPREAD_SHARE, 1.0);
+    }
+
+    @Test
     void a_failing_group_is_counted_and_the_others_train() {
         platform.proposer.pausedFamily = "maze";
         LearningPlatform.Opened opened =

@@ -1,0 +1,2 @@
+def run(question, env):
+    return env.llm(question)
