@@ -18,6 +18,11 @@ import tools.jackson.databind.node.ObjectNode;
  * cut leaves whole families that can be compared.
  */
 final class EvaluationStage {
+    /** Polls for which a run rests that an outage paused. */
+    private static final int OUTAGE_POLLS = 5;
+
+    private static final String ADAPTATIONS = "/adaptations";
+
     private final Experiment experiment;
     private final Plan plan;
     private final RawFile file;
@@ -183,28 +188,41 @@ final class EvaluationStage {
                 .put("demonstrations", arm.demonstrations());
     }
 
-    /** Orders and waits; null when the time is up. A run that came to nothing is ordered once more. */
+    /**
+     * Orders and waits; null when the time is up. A run that came to nothing is ordered once more; one that an outage paused
+     * goes on after a while, or is ordered anew where its kind can't.
+     */
     private @Nullable JsonNode ordered(String order, String resource, ObjectNode body, String key) {
-        for (int attempt = 0; attempt < 2; attempt++) {
+        int lost = 0;
+        for (int attempt = 0; lost < 2; attempt++) {
             String id = experiment
                     .client()
                     .post(order, body, experiment.key(key + " " + attempt))
                     .path("id")
                     .asString("");
             String path = resource + "/" + id;
-            while (true) {
+            boolean waiting = true;
+            while (waiting) {
                 JsonNode run = experiment.client().get(path);
                 String state = run.path("state").asString("");
                 if (state.equals("succeeded")) {
                     return run;
                 }
-                if (state.equals("failed") || state.equals("cancelled")) {
+                waiting = !state.equals("failed") && !state.equals("cancelled");
+                if (!waiting || state.equals("paused")) {
                     experiment.say(
                             "%s: %s %s: %s", key, id, state, run.path("message").asString(""));
-                    break;
                 }
-                if (experiment.deadline().over()) {
+                if (!waiting) {
+                    lost++;
+                } else if (experiment.deadline().over()) {
                     return null;
+                } else if (state.equals("paused")) {
+                    PlatformClient.pause(experiment.poll().multipliedBy(OUTAGE_POLLS));
+                    waiting = resource.equals(ADAPTATIONS);
+                    if (waiting) {
+                        experiment.client().control(path + "/resume");
+                    }
                 }
                 PlatformClient.pause(experiment.poll());
             }
@@ -349,11 +367,11 @@ final class EvaluationStage {
         body.put("selection", "keep_incumbent");
         body.put("allow_missing_held_out", true);
         body.set("proposer", proposer(arm));
-        JsonNode run = ordered("/adapt", "/adaptations", body, key);
+        JsonNode run = ordered("/adapt", ADAPTATIONS, body, key);
         if (run == null) {
             return false;
         }
-        String path = "/adaptations/" + run.path("id").asString("");
+        String path = ADAPTATIONS + "/" + run.path("id").asString("");
         ObjectNode line = line("chain", arm, family, 0);
         line.set("run", run.path("id"));
         line.set("baseline", run.path("baseline"));

@@ -59,8 +59,7 @@ class LearnTest {
         return platform;
     }
 
-    /** Runs a stage and returns what it says. */
-    private String learn(Path out, String stage, String... options) throws Exception {
+    private List<String> arguments(Path out, String stage, String... options) {
         List<String> arguments = new ArrayList<>(List.of(stage));
         arguments.addAll(List.of(
                 "--out",
@@ -94,8 +93,14 @@ class LearnTest {
                 "--top-p",
                 "1"));
         arguments.addAll(List.of(options));
+        return arguments;
+    }
+
+    /** Runs a stage and returns what it says. */
+    private String learn(Path out, String stage, String... options) throws Exception {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
-        boolean complete = Learn.run(arguments, new PrintStream(said, true, StandardCharsets.UTF_8));
+        boolean complete =
+                Learn.run(arguments(out, stage, options), new PrintStream(said, true, StandardCharsets.UTF_8));
         String text = said.toString(StandardCharsets.UTF_8);
         assertThat(complete).as(text).isTrue();
         return text;
@@ -162,8 +167,6 @@ class LearnTest {
                             "mean",
                             "--states",
                             "0",
-                            "--temperature",
-                            "1",
                             "--distinct",
                             "true",
                             "--entropy",
@@ -188,6 +191,7 @@ class LearnTest {
             learn(out, "evaluate", evaluation);
             assertThat(learn(out, "evaluate", evaluation)).contains("0 pieces of work to do");
             measuredAgain(out);
+            anOutageIsSaid();
         }
         // No platform any more.
         String report = learn(out, "report");
@@ -244,6 +248,27 @@ class LearnTest {
         assertThatThrownBy(() -> learn(again, "evaluate", "--grpo-version", "sha256:" + "0".repeat(64)))
                 .isInstanceOf(LearnException.class)
                 .hasMessageContaining("neither in");
+    }
+
+    /** The recorded teacher is no solver that answers a lone question: its runs pause, and the reason is said. */
+    private void anOutageIsSaid() throws Exception {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        boolean complete = Learn.run(
+                arguments(
+                        folder.resolve("outage"),
+                        "evaluate",
+                        "--solver",
+                        "recorded",
+                        "--arms",
+                        "untrained",
+                        "--parts",
+                        "revisions",
+                        "--minutes",
+                        "0.2"),
+                new PrintStream(said, true, StandardCharsets.UTF_8));
+        assertThat(complete).isFalse();
+        assertThat(said.toString(StandardCharsets.UTF_8))
+                .contains(" paused: ", "The solver refuses the settings", "1 left undone");
     }
 
     /** All samples of the step are there with their replies, and a second look adds none. */
