@@ -8,14 +8,17 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.tasks.Families;
 import org.harnesslearning.tasks.Family;
 import org.harnesslearning.tasks.SeedHarness;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -263,15 +266,36 @@ public final class Learn {
         if (!new EvaluationStage(experiment, plan).run()) {
             return Double.NaN;
         }
+        return withheld(experiment, name).orElse(Double.NaN);
+    }
+
+    /** What an arm's edits score on the withheld families, where it was checked. */
+    private OptionalDouble withheld(Experiment experiment, String name) {
         return experiment.file(Experiment.OUTCOMES).lines("proposal").stream()
-                .filter(line -> line.path("set").asString("").equals(plan.set())
+                .filter(line -> line.path("set").asString("").equals("withheld")
                         && line.path("arm").asString("").equals(name)
                         && line.path("solver").asString("").equals(solver)
                         && Set.of("scored", "invalid")
                                 .contains(line.path("outcome").asString("")))
                 .mapToDouble(line -> line.path("mean").asDouble(0))
-                .average()
-                .orElse(Double.NaN);
+                .average();
+    }
+
+    /** The version that a stage ended with; otherwise the best on the withheld families, or the last where none is checked. */
+    private @Nullable JsonNode best(Experiment experiment, String stage) {
+        if (experiment.version(stage) != null) {
+            return experiment.furthest(stage);
+        }
+        return experiment.versions().stream()
+                .filter(line -> line.path("stage").asString("").equals(stage))
+                .max(Comparator.comparingDouble((JsonNode line) ->
+                                withheld(experiment, arm(stage, line)).orElse(-1))
+                        .thenComparingInt(line -> line.path("step").asInt(0)))
+                .orElse(null);
+    }
+
+    private static String arm(String stage, JsonNode version) {
+        return stage + "@" + version.path("step").asInt(0);
     }
 
     /** Beside the minimal harness: the best that the corpus has of each family, where there is something left to gain. */
@@ -341,8 +365,7 @@ public final class Learn {
         arms.add(new EvaluationStage.Arm("untrained", base, "none"));
         arms.add(new EvaluationStage.Arm("demonstrations", base, "default"));
         for (JsonNode line : experiment.versions()) {
-            String name =
-                    line.path("stage").asString("") + "@" + line.path("step").asInt(0);
+            String name = arm(line.path("stage").asString(""), line);
             if (arms.stream().noneMatch(arm -> arm.name().equals(name))) {
                 arms.add(learned(experiment, name, line.path("version").asString("")));
             }
@@ -366,10 +389,10 @@ public final class Learn {
         }
         for (String stage : List.of("sft", "grpo")) {
             String named = options.text(stage + "-version");
-            JsonNode furthest = experiment.furthest(stage);
+            JsonNode best = best(experiment, stage);
             String version = named != null
                     ? named
-                    : furthest == null ? null : furthest.path("version").asString("");
+                    : best == null ? null : best.path("version").asString("");
             if (version == null) {
                 experiment.say("there is no version of the stage %s: its arm is left out", stage);
             } else if (named == null && !experiment.has(version)) {
