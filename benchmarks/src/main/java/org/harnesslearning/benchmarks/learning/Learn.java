@@ -281,15 +281,20 @@ public final class Learn {
                 .average();
     }
 
-    /** The version that a stage ended with; otherwise the best on the withheld families, or the last where none is checked. */
+    /**
+     * The version that a stage ended with; otherwise, of those whose adapter is there, the best on the withheld families, or
+     * the last where none is checked.
+     */
     private @Nullable JsonNode best(Experiment experiment, String stage) {
         if (experiment.version(stage) != null) {
             return experiment.furthest(stage);
         }
         return experiment.versions().stream()
                 .filter(line -> line.path("stage").asString("").equals(stage))
-                .max(Comparator.comparingDouble((JsonNode line) ->
-                                withheld(experiment, arm(stage, line)).orElse(-1))
+                .max(Comparator.comparing((JsonNode line) ->
+                                experiment.has(line.path("version").asString("")))
+                        .thenComparingDouble(
+                                line -> withheld(experiment, arm(stage, line)).orElse(-1))
                         .thenComparingInt(line -> line.path("step").asInt(0)))
                 .orElse(null);
     }
