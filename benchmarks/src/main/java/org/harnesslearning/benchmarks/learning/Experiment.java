@@ -174,13 +174,18 @@ final class Experiment implements AutoCloseable {
         return found;
     }
 
-    /** The version that is furthest in a stage, ended or not. */
+    /** The version that is furthest in a stage, ended or not; one whose adapter is nowhere only if there is no other. */
     @Nullable
     JsonNode furthest(String stage) {
         JsonNode found = null;
+        boolean there = false;
         for (JsonNode line : versions()) {
             if (line.path("stage").asString("").equals(stage)) {
-                found = line;
+                boolean has = has(line.path("version").asString(""));
+                if (has || !there) {
+                    found = line;
+                }
+                there |= has;
             }
         }
         return found;

@@ -232,18 +232,25 @@ class LearnTest {
         lost.putArray("files").add("adapter-000000000000.zip");
         versions.add(List.of(lost));
 
-        assertThat(learn(
-                        again,
-                        "evaluate",
-                        "--adapters",
-                        out.toString(),
-                        "--arms",
-                        "sft",
-                        "--parts",
-                        "revisions",
-                        "--proposals",
-                        "1"))
-                .contains("stage grpo is not in the folder", "sft chain_sum:");
+        String measured = learn(
+                again,
+                "evaluate",
+                "--adapters",
+                out.toString(),
+                "--arms",
+                "sft",
+                "--parts",
+                "revisions",
+                "--proposals",
+                "1");
+        assertThat(measured)
+                .as("the version before the lost one is there")
+                .contains("sft chain_sum:")
+                .doesNotContain("is not in the folder");
+        Path without = Files.createDirectories(folder.resolve("without"));
+        new RawFile(without, Experiment.VERSIONS).add(List.of(lost));
+        assertThat(learn(without, "evaluate", "--parts", "revisions", "--arms", "untrained", "--proposals", "1"))
+                .contains("stage grpo is not in the folder", "no version of the stage sft");
         assertThat(new RawFile(again, Experiment.OUTCOMES).lines("proposal")).hasSize(1);
         assertThatThrownBy(() -> learn(again, "evaluate", "--grpo-version", "sha256:" + "0".repeat(64)))
                 .isInstanceOf(LearnException.class)
