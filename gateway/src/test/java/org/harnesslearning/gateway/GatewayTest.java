@@ -258,6 +258,8 @@ class GatewayTest {
         "POST,/tasks",
         "DELETE,/adaptations/adp_1",
         "POST,/adaptations/adp_1/cancel",
+        "POST,/revisions/rev_1/pause",
+        "POST,/evaluations/evl_1/resume",
         "GET,/keys",
         "POST,/keys",
         "DELETE,/keys/key_1"

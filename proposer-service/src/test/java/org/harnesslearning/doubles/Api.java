@@ -66,10 +66,15 @@ final class Api {
 
     /** Waits until an adaptation is as wanted. */
     JsonNode await(String id, Predicate<JsonNode> wanted) {
+        return awaitAt("/adaptations/" + id, wanted);
+    }
+
+    /** Waits until a resource is as wanted. */
+    JsonNode awaitAt(String path, Predicate<JsonNode> wanted) {
         long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
         JsonNode last = null;
         while (System.nanoTime() < end) {
-            last = get("/adaptations/" + id).json();
+            last = get(path).json();
             if (wanted.test(last)) {
                 return last;
             }

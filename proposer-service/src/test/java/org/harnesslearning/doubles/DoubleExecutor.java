@@ -60,6 +60,7 @@ public class DoubleExecutor implements ExecutorApi {
     private volatile CountDownLatch reached = new CountDownLatch(1);
     private volatile CountDownLatch open = new CountDownLatch(0);
     private volatile @Nullable PlatformException outage;
+    private volatile Predicate<String> away = id -> false;
     private volatile SandboxOffer offer = new SandboxOffer(List.of(), List.of(), 100);
     /** Kits of executions, in order. */
     final Queue<SandboxKit> kits = new ConcurrentLinkedQueue<>();
@@ -84,7 +85,10 @@ public class DoubleExecutor implements ExecutorApi {
         final CountDownLatch ended = new CountDownLatch(1);
     }
 
-    /** Holds executions whose "id#number of committed questions" fits, after the call and before the commit. */
+    /**
+     * Holds executions whose "id#number of committed questions" fits, after the call and before the commit; and checks, where
+     * "check " with the source fits.
+     */
     void hold(Predicate<String> place) {
         reached = new CountDownLatch(1);
         open = new CountDownLatch(1);
@@ -117,6 +121,11 @@ public class DoubleExecutor implements ExecutorApi {
     /** Every call fails so, until null. */
     void outage(@Nullable PlatformException failure) {
         outage = failure;
+    }
+
+    /** The solver is away for questions of executions whose "id#number of committed questions" fits. */
+    void solverAway(Predicate<String> place) {
+        away = place;
     }
 
     /** So many calls find the queue full. */
@@ -206,6 +215,9 @@ public class DoubleExecutor implements ExecutorApi {
             } else {
                 result = compute(request, work, item, key);
                 if (result == null) {
+                    if (work.failure != null) {
+                        return ExecutionStatus.State.FAILED;
+                    }
                     return work.stop ? ExecutionStatus.State.CANCELLED : ExecutionStatus.State.BUDGET;
                 }
             }
@@ -217,6 +229,10 @@ public class DoubleExecutor implements ExecutorApi {
     }
 
     private @Nullable QuestionResult compute(ExecutionRequest request, Work work, Item item, ResultKey key) {
+        if (away.test(request.id() + "#" + work.done.size())) {
+            work.failure = OutcomeCode.SOLVER_UNAVAILABLE;
+            return null;
+        }
         UUID attempt = UUID.randomUUID();
         String perQuestion = comment(request.source(), "calls");
         int count = perQuestion == null ? 1 : Integer.parseInt(perQuestion);
@@ -304,6 +320,10 @@ public class DoubleExecutor implements ExecutorApi {
 
     @Override
     public CheckResult check(CheckRequest request) {
+        if (gate.test("check " + request.source())) {
+            reached.countDown();
+            await();
+        }
         failIfOut();
         if (request.kit() != null) {
             checkedKits.add(request.kit());

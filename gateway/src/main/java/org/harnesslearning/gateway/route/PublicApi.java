@@ -48,9 +48,11 @@ public final class PublicApi {
         get("/adaptations/" + ID + "/evaluations");
         get("/adaptations/" + ID + "/questions/{item:[A-Za-z0-9:]{1,80}}");
         get("/adaptations/" + ID + "/rounds/{round:[0-9]{1,6}}/candidates/{candidate:[0-9]{1,6}}");
-        proposer(HttpMethod.POST, "/adaptations/" + ID + "/cancel", Scope.RUN, SMALL);
-        proposer(HttpMethod.POST, "/adaptations/" + ID + "/pause", Scope.RUN, SMALL);
-        proposer(HttpMethod.POST, "/adaptations/" + ID + "/resume", Scope.RUN, SMALL);
+        for (String runs : List.of("/adaptations/", "/revisions/", "/evaluations/")) {
+            for (String wish : List.of("/cancel", "/pause", "/resume")) {
+                proposer(HttpMethod.POST, runs + ID + wish, Scope.RUN, SMALL);
+            }
+        }
         get("/harnesses/names");
         get("/harnesses/names/" + NAME);
         proposer(HttpMethod.DELETE, "/harnesses/names/" + NAME, Scope.ADMIN, SMALL);

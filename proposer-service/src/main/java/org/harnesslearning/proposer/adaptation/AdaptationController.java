@@ -11,7 +11,6 @@ import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.proposer.order.RunEndpoints;
 import org.harnesslearning.proposer.run.EventStream;
 import org.harnesslearning.proposer.run.RunDesk;
-import org.harnesslearning.proposer.run.RunHttp;
 import org.harnesslearning.proposer.run.RunServices;
 import org.harnesslearning.proposer.run.RunView;
 import org.harnesslearning.store.run.CandidateRow;
@@ -21,7 +20,6 @@ import org.harnesslearning.store.run.RunRow;
 import org.harnesslearning.store.run.RunState;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.DeleteMapping;
@@ -124,19 +122,9 @@ class AdaptationController {
         return events.open(desk.get(KIND, id).id(), lastEventId);
     }
 
-    @PostMapping("/adaptations/{id}/cancel")
-    ResponseEntity<Object> cancel(@PathVariable("id") String id, Caller caller) {
-        return accepted(desk.cancel(KIND, id), caller);
-    }
-
-    @PostMapping("/adaptations/{id}/pause")
-    ResponseEntity<Object> pause(@PathVariable("id") String id, Caller caller) {
-        return accepted(desk.pause(KIND, id), caller);
-    }
-
-    @PostMapping("/adaptations/{id}/resume")
-    ResponseEntity<Object> resume(@PathVariable("id") String id, Caller caller) {
-        return accepted(desk.resume(KIND, id), caller);
+    @PostMapping("/adaptations" + RunEndpoints.CONTROL)
+    ResponseEntity<Object> control(@PathVariable("id") String id, @PathVariable("wish") String wish, Caller caller) {
+        return endpoints.control(form, id, wish, caller);
     }
 
     @DeleteMapping("/adaptations/{id}")
@@ -182,12 +170,5 @@ class AdaptationController {
             @RequestParam(name = "repeat", defaultValue = "0") int repeat,
             Caller caller) {
         return questions.question(desk.get(KIND, id), item, harness, repeat, caller);
-    }
-
-    private ResponseEntity<Object> accepted(RunRow run, Caller caller) {
-        return ResponseEntity.status(HttpStatus.ACCEPTED)
-                .header(HttpHeaders.LOCATION, "/adaptations/" + run.id())
-                .header(HttpHeaders.ETAG, RunHttp.tag(run, caller))
-                .body(resource.of(run, caller));
     }
 }

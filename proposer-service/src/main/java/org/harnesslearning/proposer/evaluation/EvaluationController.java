@@ -27,7 +27,7 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code POST /evaluations} and {@code GET /evaluations/{id}}. */
+/** {@code POST /evaluations} and everything under {@code /evaluations/{id}} but the report. */
 @RestController
 class EvaluationController {
     private final RunEndpoints endpoints;
@@ -60,6 +60,11 @@ class EvaluationController {
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
         return endpoints.read(form, id, ifNoneMatch, caller);
+    }
+
+    @PostMapping("/evaluations" + RunEndpoints.CONTROL)
+    ResponseEntity<Object> control(@PathVariable("id") String id, @PathVariable("wish") String wish, Caller caller) {
+        return endpoints.control(form, id, wish, caller);
     }
 
     @DeleteMapping("/evaluations/{id}")

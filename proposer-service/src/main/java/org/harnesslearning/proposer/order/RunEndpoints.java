@@ -3,6 +3,7 @@ package org.harnesslearning.proposer.order;
 import java.time.Duration;
 import java.util.function.BiFunction;
 import org.harnesslearning.contracts.access.Caller;
+import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.run.RunDesk;
@@ -10,12 +11,17 @@ import org.harnesslearning.proposer.run.RunHttp;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.store.run.RunRow;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.stereotype.Component;
 
-/** Ordering and reading over HTTP, the same for every kind of run. */
+/** Ordering, reading and control over HTTP, the same for every kind of run. */
 @Component
 public class RunEndpoints {
+    /** Where a run is controlled, below the path of its kind; the last part is {@code wish} of {@link #control}. */
+    public static final String CONTROL = "/{id}/{wish:cancel|pause|resume}";
+
     private final Orders orders;
     private final RunDesk desk;
     private final ProposerProperties properties;
@@ -57,5 +63,25 @@ public class RunEndpoints {
     public ResponseEntity<Object> read(Form form, String id, @Nullable String ifNoneMatch, Caller caller) {
         RunRow run = desk.get(form.kind(), id);
         return RunHttp.read(run, caller, ifNoneMatch, () -> form.resource().apply(run, caller));
+    }
+
+    /**
+     * Cancels, pauses or resumes a run: 202 with the run as it stands then, since a worker that has it leaves it at its next
+     * unit of work.
+     *
+     * @param wish {@code cancel}, {@code pause} or {@code resume}
+     * @throws PlatformException NOT_FOUND; INVALID_STATE when the run's state does not allow it
+     */
+    public ResponseEntity<Object> control(Form form, String id, String wish, Caller caller) {
+        RunRow run = switch (wish) {
+            case "cancel" -> desk.cancel(form.kind(), id);
+            case "pause" -> desk.pause(form.kind(), id);
+            case "resume" -> desk.resume(form.kind(), id);
+            default -> throw new PlatformException(ErrorCode.NOT_FOUND, "A run can't be told to " + wish);
+        };
+        return ResponseEntity.status(HttpStatus.ACCEPTED)
+                .header(HttpHeaders.LOCATION, form.path() + "/" + run.id())
+                .header(HttpHeaders.ETAG, RunHttp.tag(run, caller))
+                .body(form.resource().apply(run, caller));
     }
 }

@@ -26,7 +26,7 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code POST /revise} and {@code GET /revisions/{id}}. */
+/** {@code POST /revise} and everything under {@code /revisions/{id}} but the prompts. */
 @RestController
 class RevisionController {
     private final RunEndpoints endpoints;
@@ -59,6 +59,11 @@ class RevisionController {
             @RequestHeader(name = HttpHeaders.IF_NONE_MATCH, required = false) @Nullable String ifNoneMatch,
             Caller caller) {
         return endpoints.read(form, id, ifNoneMatch, caller);
+    }
+
+    @PostMapping("/revisions" + RunEndpoints.CONTROL)
+    ResponseEntity<Object> control(@PathVariable("id") String id, @PathVariable("wish") String wish, Caller caller) {
+        return endpoints.control(form, id, wish, caller);
     }
 
     @DeleteMapping("/revisions/{id}")

@@ -96,6 +96,8 @@ public class RoundRunner {
         String parentSource = services.harnesses().source(parent);
         String report = report(run, round, parent);
         List<Proposer.Unanswered> unanswered = proposer.propose(run, round, parentSource, report);
+        // Replies are waited for to their end, so a wish of the meantime is seen here; edits themselves cost nothing.
+        run.checkWishes();
         edit(run, round, parentSource);
         judgeAll(run, round, unanswered);
         return services.candidates().ofRound(run.id(), round);

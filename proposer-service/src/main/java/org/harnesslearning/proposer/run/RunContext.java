@@ -94,6 +94,18 @@ public final class RunContext {
      * @throws RunStop when the work has to be left now
      */
     public void check() {
+        checkWishes();
+        if (usedMs() >= allowedMs()) {
+            throw new RunStop(RunStop.Reason.BUDGET, "the wall clock budget is used up");
+        }
+    }
+
+    /**
+     * Asked before work that costs nothing, which an empty budget does not stop.
+     *
+     * @throws RunStop when the work has to be left now
+     */
+    public void checkWishes() {
         if (draining.getAsBoolean()) {
             throw new RunStop(RunStop.Reason.DRAIN, "the service shuts down");
         }
@@ -105,9 +117,6 @@ public final class RunContext {
                 case CANCEL -> new RunStop(RunStop.Reason.CANCEL, "cancelled");
                 case PAUSE -> new RunStop(RunStop.Reason.PAUSE, "paused by the user");
             };
-        }
-        if (usedMs() >= allowedMs()) {
-            throw new RunStop(RunStop.Reason.BUDGET, "the wall clock budget is used up");
         }
     }
 

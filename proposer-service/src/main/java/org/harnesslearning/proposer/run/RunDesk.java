@@ -27,12 +27,19 @@ public class RunDesk {
     private final RunEvents events;
     private final IdempotencyStore idempotency;
     private final SchedulerClient scheduler;
+    private final RunJob job;
 
-    RunDesk(RunServices services, RunEvents events, IdempotencyStore idempotency, SchedulerClient scheduler) {
+    RunDesk(
+            RunServices services,
+            RunEvents events,
+            IdempotencyStore idempotency,
+            SchedulerClient scheduler,
+            RunJob job) {
         this.services = services;
         this.events = events;
         this.idempotency = idempotency;
         this.scheduler = scheduler;
+        this.job = job;
     }
 
     /**
@@ -129,11 +136,7 @@ public class RunDesk {
     public RunRow cancel(RunKind kind, String id) {
         return change(kind, id, run -> {
             switch (run.state()) {
-                case QUEUED, PAUSED -> {
-                    services.runs().finish(id, RunState.CANCELLED, "cancelled", null, null, null);
-                    events.append(
-                            id, RunEvents.FINISHED, Map.of("state", RunState.CANCELLED, "stop_reason", "cancelled"));
-                }
+                case QUEUED, PAUSED -> job.cancel(run);
                 case RUNNING -> services.runs().want(id, Wanted.CANCEL);
                 case SUCCEEDED, FAILED, CANCELLED -> throw invalid(run, "cancelled");
             }

@@ -19,6 +19,7 @@ import javax.sql.DataSource;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.store.run.RunRow;
 import org.harnesslearning.store.run.RunState;
+import org.harnesslearning.store.run.Wanted;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.event.ContextClosedEvent;
@@ -126,8 +127,12 @@ public final class RunJob {
         });
     }
 
+    private RunWork workOf(RunContext run) {
+        return Objects.requireNonNull(works.get(run.kind()));
+    }
+
     private void work(RunContext run) {
-        RunWork work = Objects.requireNonNull(works.get(run.kind()));
+        RunWork work = workOf(run);
         LOG.info("{} begins", run.id());
         try {
             RunWork.Ending ending = work.work(run);
@@ -139,10 +144,7 @@ public final class RunJob {
             switch (stop.reason()) {
                 case PAUSE -> pause(run, stop.why());
                 case OUTAGE -> pause(run, stop.why()).ifPresent(metrics::outage);
-                case CANCEL -> {
-                    work.cancelled(run, "cancelled");
-                    end(run, RunState.CANCELLED, new RunWork.Ending("cancelled", null, null));
-                }
+                case CANCEL -> cancel(run);
                 case BUDGET -> {
                     work.cancelled(run, stop.why());
                     end(run, RunState.SUCCEEDED, new RunWork.Ending("budget", null, null));
@@ -153,9 +155,24 @@ public final class RunJob {
         }
     }
 
+    /** Cancels a run that no worker has; the caller holds its lock. */
+    void cancel(RunRow row) {
+        cancel(new RunContext(services, row, () -> draining));
+    }
+
+    private void cancel(RunContext run) {
+        workOf(run).cancelled(run, "cancelled");
+        end(run, RunState.CANCELLED, new RunWork.Ending("cancelled", null, null));
+    }
+
+    /** Pauses a run; cancels it when that was asked for after the work had looked last. */
     private Optional<RunRow> pause(RunContext run, String why) {
         Optional<RunRow> paused = services.tx().execute(status -> {
             Optional<RunRow> row = services.runs().lock(run.id());
+            if (row.isPresent() && row.get().wanted() == Wanted.CANCEL) {
+                cancel(run);
+                return Optional.empty();
+            }
             row.ifPresent(found -> events.state(run.id(), RunState.PAUSED, why));
             return row;
         });

@@ -63,7 +63,7 @@ public class Revisions {
     /**
      * Waits until a run has ended well.
      *
-     * @throws RolloutFailure when it ended otherwise, is paused by an outage, or takes longer than {@code patience}
+     * @throws RolloutFailure when it ended otherwise, is paused, or takes longer than {@code patience}
      */
     RunRow await(String run, String what, Duration patience, TrainingContext.Desk desk) {
         Instant end = clock.instant().plus(patience);
@@ -79,8 +79,7 @@ public class Revisions {
                     throw new RolloutFailure(
                             ErrorCode.INVALID_STATE, run + " " + row.state().json() + ": " + row.message());
                 case PAUSED ->
-                    throw new RolloutFailure(
-                            ErrorCode.SOLVER_UNAVAILABLE, run + " was paused by an outage: " + row.message());
+                    throw new RolloutFailure(ErrorCode.SOLVER_UNAVAILABLE, run + " is paused: " + row.message());
                 case QUEUED, RUNNING -> {
                     if (clock.instant().isAfter(end)) {
                         throw new RolloutFailure(

@@ -257,7 +257,7 @@ class PolicyLoopTests {
 
         assertThatThrownBy(() -> opened.work().step()).isInstanceOfSatisfying(PlatformException.class, failure -> {
             assertThat(failure.code().type()).isEqualTo(ErrorType.RESOURCES);
-            assertThat(failure).hasMessageContaining("3 groups in a row").hasMessageContaining("outage");
+            assertThat(failure).hasMessageContaining("3 groups in a row").hasMessageContaining(" is paused: ");
         });
         opened.work().close();
         platform.proposer.pausedFamily = "";

@@ -279,7 +279,7 @@ class SftLoopTests {
                 .isInstanceOfSatisfying(
                         PlatformException.class,
                         failure -> assertThat(failure.code().type()).isEqualTo(ErrorType.RESOURCES))
-                .hasMessageContaining("outage");
+                .hasMessageContaining(" is paused: the model is away");
         opened.work().close();
         platform.proposer.pausedFamily = "";
         LearningPlatform.Opened again = platform.again(opened);
