@@ -18,10 +18,8 @@ import tools.jackson.databind.node.ObjectNode;
  * cut leaves whole families that can be compared.
  */
 final class EvaluationStage {
-    /** Polls for which a run rests that an outage paused. */
-    private static final int OUTAGE_POLLS = 5;
-
-    private static final String ADAPTATIONS = "/adaptations";
+    /** Polls for which a paused run rests. */
+    private static final int REST_POLLS = 5;
 
     private final Experiment experiment;
     private final Plan plan;
@@ -189,12 +187,11 @@ final class EvaluationStage {
     }
 
     /**
-     * Orders and waits; null when the time is up. A run that came to nothing is ordered once more; one that an outage paused
-     * goes on after a while, or is ordered anew where its kind can't.
+     * Orders and waits; null when the time is up. A run that came to nothing is ordered once more; one that is paused goes
+     * on after a while.
      */
     private @Nullable JsonNode ordered(String order, String resource, ObjectNode body, String key) {
-        int lost = 0;
-        for (int attempt = 0; lost < 2; attempt++) {
+        for (int attempt = 0; attempt < 2; attempt++) {
             String id = experiment
                     .client()
                     .post(order, body, experiment.key(key + " " + attempt))
@@ -208,21 +205,18 @@ final class EvaluationStage {
                 if (state.equals("succeeded")) {
                     return run;
                 }
+                boolean paused = state.equals("paused");
                 waiting = !state.equals("failed") && !state.equals("cancelled");
-                if (!waiting || state.equals("paused")) {
+                if (paused || !waiting) {
                     experiment.say(
                             "%s: %s %s: %s", key, id, state, run.path("message").asString(""));
                 }
-                if (!waiting) {
-                    lost++;
-                } else if (experiment.deadline().over()) {
+                if (waiting && experiment.deadline().over()) {
                     return null;
-                } else if (state.equals("paused")) {
-                    PlatformClient.pause(experiment.poll().multipliedBy(OUTAGE_POLLS));
-                    waiting = resource.equals(ADAPTATIONS);
-                    if (waiting) {
-                        experiment.client().control(path + "/resume");
-                    }
+                }
+                if (paused) {
+                    PlatformClient.pause(experiment.poll().multipliedBy(REST_POLLS));
+                    experiment.client().control(path + "/resume");
                 }
                 PlatformClient.pause(experiment.poll());
             }
@@ -367,11 +361,11 @@ final class EvaluationStage {
         body.put("selection", "keep_incumbent");
         body.put("allow_missing_held_out", true);
         body.set("proposer", proposer(arm));
-        JsonNode run = ordered("/adapt", ADAPTATIONS, body, key);
+        JsonNode run = ordered("/adapt", "/adaptations", body, key);
         if (run == null) {
             return false;
         }
-        String path = ADAPTATIONS + "/" + run.path("id").asString("");
+        String path = "/adaptations/" + run.path("id").asString("");
         ObjectNode line = line("chain", arm, family, 0);
         line.set("run", run.path("id"));
         line.set("baseline", run.path("baseline"));

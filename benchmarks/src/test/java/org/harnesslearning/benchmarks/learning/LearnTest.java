@@ -257,7 +257,7 @@ class LearnTest {
                 .hasMessageContaining("neither in");
     }
 
-    /** The recorded teacher is no solver that answers a lone question: its runs pause, and the reason is said. */
+    /** The recorded teacher is no solver that answers a lone question: its run pauses, and the reason is said. */
     private void anOutageIsSaid() throws Exception {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         boolean complete = Learn.run(
@@ -276,6 +276,21 @@ class LearnTest {
         assertThat(complete).isFalse();
         assertThat(said.toString(StandardCharsets.UTF_8))
                 .contains(" paused: ", "The solver refuses the settings", "1 left undone");
+        String run = said.toString(StandardCharsets.UTF_8)
+                .lines()
+                .filter(line -> line.contains(" paused: "))
+                .findFirst()
+                .map(line -> line.replaceFirst(".* (rev_\\w+) paused: .*", "$1"))
+                .orElseThrow();
+        try (PlatformClient client = new PlatformClient(url, key)) {
+            client.control("/revisions/" + run + "/cancel");
+            String state = "";
+            for (int look = 0; look < 600 && !state.equals("cancelled"); look++) {
+                PlatformClient.pause(Duration.ofMillis(100));
+                state = client.get("/revisions/" + run).path("state").asString("");
+            }
+            assertThat(state).as("nobody waits for it any more").isEqualTo("cancelled");
+        }
     }
 
     /** All samples of the step are there with their replies, and a second look adds none. */
