@@ -69,6 +69,7 @@ final class PolicyMethod implements TrainingMethod {
         Trainee trainee =
                 Trainee.open(context, learners, properties, settings.lora(), settings.optimizer(), settings.engine());
         try {
+            ServedPolicy served = new ServedPolicy(registry, context, settings.maxStaleness());
             Sampler sampler = new Sampler(
                     new Sampler.Plan(
                             StartHarnesses.curriculum(
@@ -90,14 +91,9 @@ final class PolicyMethod implements TrainingMethod {
                     groups,
                     store,
                     harnesses,
+                    served,
                     context);
-            return new GrpoWork(
-                    context,
-                    settings,
-                    trainee,
-                    sampler,
-                    new ServedPolicy(registry, context, settings.maxStaleness()),
-                    store);
+            return new GrpoWork(context, settings, trainee, sampler, served, store);
         } catch (RuntimeException e) {
             trainee.close();
             throw e;

@@ -18,14 +18,15 @@ import org.jspecify.annotations.Nullable;
  * The batches of groups of one training run.
  *
  * <p>Group {@code batch · size + lane + 1} belongs to that batch and lane, whatever happens to others: a resumed run finds
- * its groups by number, goes on with those that are stored, and asks for the rest. With several steps a lane's state is
- * the harness that its group of the batch before chose; its questions are new each time.
+ * its groups by number, goes on with those that are stored, and asks for the rest, of the policy that they were stored with.
+ * With several steps a lane's state is the harness that its group of the batch before chose; its questions are new each time.
  */
 public final class Sampler implements AutoCloseable {
     private final Plan plan;
     private final Groups groups;
     private final GroupStore store;
     private final HarnessStore harnesses;
+    private final ServedPolicy served;
     private final TrainingContext context;
     private final Collector<GroupRow> collector;
 
@@ -50,11 +51,18 @@ public final class Sampler implements AutoCloseable {
             int failuresInRow,
             Duration patience) {}
 
-    public Sampler(Plan plan, Groups groups, GroupStore store, HarnessStore harnesses, TrainingContext context) {
+    public Sampler(
+            Plan plan,
+            Groups groups,
+            GroupStore store,
+            HarnessStore harnesses,
+            ServedPolicy served,
+            TrainingContext context) {
         this.plan = plan;
         this.groups = groups;
         this.store = store;
         this.harnesses = harnesses;
+        this.served = served;
         this.context = context;
         this.collector = new Collector<>(plan.inFlight(), plan.failuresInRow(), context.desk());
     }
@@ -118,6 +126,9 @@ public final class Sampler implements AutoCloseable {
             long number = number(batch, lane);
             GroupRow group = store.find(context.run(), number).orElse(null);
             GroupRow known = group == null ? store.order(row(batch, lane, depth, policy.get())) : group;
+            if (known.state() == GroupRow.State.ORDERED && known.run() == null) {
+                served.again(new ServedPolicy.Policy(known.model(), known.modelVersion(), known.policyStep()));
+            }
             collector.begin(
                     number,
                     () -> groups.sample(known, plan.rewards(), plan.selection(), plan.patience(), context.desk()));

@@ -34,15 +34,26 @@ public final class ServedPolicy implements AutoCloseable {
     public Policy publish(LoraFiles adapter, String baseHash, @Nullable String parent, long step) {
         ModelVersion version = registry.publish(
                 adapter, context.baseModel(), baseHash, context.kind().json(), parent, context.run(), step);
-        String name = name(step);
-        registry.serve(version.id(), name);
-        if (!names.contains(name)) {
-            names.addLast(name);
+        Policy policy = new Policy(name(step), version.id(), step);
+        serve(policy);
+        return policy;
+    }
+
+    /** Has a version served again that an earlier start served: a group is still to be asked for under its name. */
+    public void again(Policy policy) {
+        if (!names.contains(policy.model())) {
+            serve(policy);
+        }
+    }
+
+    private void serve(Policy policy) {
+        registry.serve(policy.version(), policy.model());
+        if (!names.contains(policy.model())) {
+            names.addLast(policy.model());
         }
         while (names.size() > keep + 1) {
             registry.withdraw(names.removeFirst());
         }
-        return new Policy(name, version.id(), step);
     }
 
     /** Name of the policy after so many steps. */

@@ -16,9 +16,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.harnesslearning.contracts.error.ErrorCode;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.execution.QuestionCode;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.hash.Hashes;
@@ -85,11 +87,18 @@ public final class ProposerDouble implements AutoCloseable {
     /** Whether revisions stay under way until {@link #finishAll}. */
     public volatile boolean slow;
 
+    /** Which revisions stay under way until {@link #finishAll}, by their requests. */
+    public volatile Predicate<JsonNode> held = request -> false;
+
+    /** Models that can be asked; an order of another one is refused. */
+    public volatile Predicate<String> known = model -> true;
+
     private final Queue<String> underWay = new ConcurrentLinkedQueue<>();
 
     /** Ends all revisions that are under way. */
     public void finishAll() {
         slow = false;
+        held = request -> false;
         for (String run = underWay.poll(); run != null; run = underWay.poll()) {
             runs.finish(run, RunState.SUCCEEDED, "rounds_done", null, null, null);
         }
@@ -223,6 +232,9 @@ public final class ProposerDouble implements AutoCloseable {
         } else {
             try {
                 body = answer.get();
+            } catch (PlatformException e) {
+                status = e.code().status();
+                body = Problem.of(e.code(), String.valueOf(e.getMessage()), "r", e.errors());
             } catch (RuntimeException e) {
                 status = 500;
                 body = Problem.of(ErrorCode.INTERNAL, String.valueOf(e), "r", List.of());
@@ -238,6 +250,10 @@ public final class ProposerDouble implements AutoCloseable {
     private Object ordered(HttpExchange exchange, boolean revision) throws IOException {
         JsonNode request = Json.mapper().readTree(exchange.getRequestBody().readAllBytes());
         String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
+        String model = request.at("/proposer/model").asString("");
+        if (revision && !known.test(model)) {
+            throw PlatformException.field(ErrorCode.UNKNOWN_MODEL, "/proposer/model", "names no model: " + model);
+        }
         String id = byKey.computeIfAbsent(key, none -> {
             if (revision) {
                 revised.add(request);
@@ -318,7 +334,7 @@ public final class ProposerDouble implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             candidate(run.id(), i, script.reply(request, i));
         }
-        if (slow) {
+        if (slow || held.test(request)) {
             underWay.add(run.id());
         } else {
             runs.finish(run.id(), RunState.SUCCEEDED, "rounds_done", null, null, null);
