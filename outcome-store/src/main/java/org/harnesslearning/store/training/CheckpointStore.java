@@ -101,6 +101,17 @@ public class CheckpointStore {
         }
     }
 
+    /**
+     * Notes how long the run had worked when it was left at a checkpoint.
+     *
+     * @param activeMs milliseconds, from its start on
+     */
+    public void active(String run, long step, long activeMs) {
+        jdbc.sql("update training_checkpoint set active_ms = ? where run_id = ? and step = ?")
+                .params(activeMs, run, step)
+                .update();
+    }
+
     /** A run's checkpoints, newest first. */
     public List<Checkpoint> all(String run) {
         return jdbc.sql("select * from training_checkpoint where run_id = ? order by step desc")

@@ -228,6 +228,17 @@ public class TrainingRunStore {
                 .update();
     }
 
+    /**
+     * Notes how long a run has worked, of which its steps are a part.
+     *
+     * @param activeMs milliseconds, from its start on
+     */
+    public void active(String id, long activeMs) {
+        jdbc.sql("update training_run set active_ms = ?, version = version + 1 where id = ?")
+                .params(activeMs, id)
+                .update();
+    }
+
     /** Steps after {@code after}, in order. */
     public List<TrainingMetric> metrics(String id, long after, int limit) {
         return jdbc.sql("select * from training_metric where run_id = ? and step > ? order by step limit ?")

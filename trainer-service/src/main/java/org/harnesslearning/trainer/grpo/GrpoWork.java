@@ -128,7 +128,8 @@ final class GrpoWork implements TrainingWork {
     }
 
     private Prepared prepare(long number) {
-        List<GroupRow> rows = sampler.batch(number, this::serve);
+        // Learner and place are those after the last step, and the groups of the batch have their numbers.
+        List<GroupRow> rows = context.desk().waiting(() -> sampler.batch(number, this::serve));
         Batch batch = read(number, rows);
         List<float[]> old = batch.members().isEmpty() ? List.of() : learner.logprobs(batch.sequences(), temperature());
         List<float[]> reference = batch.members().isEmpty() || !settings.reference()

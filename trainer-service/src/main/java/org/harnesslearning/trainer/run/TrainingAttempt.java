@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.run.RunState;
 import org.harnesslearning.store.run.Wanted;
@@ -68,6 +69,9 @@ final class TrainingAttempt implements AutoCloseable {
     private final AtomicLong looked = new AtomicLong(System.nanoTime() - LOOK_EVERY_NANOS);
 
     private volatile Stop stop = Stop.NONE;
+    /** Whether the work still is what it was after the last step, while its next one waits. */
+    private volatile boolean waiting;
+
     private long step;
     private long activeMs;
     private long saved = -1;
@@ -218,18 +222,54 @@ final class TrainingAttempt implements AutoCloseable {
                 return;
             }
             long start = System.nanoTime();
-            watch.begin(step + 1);
-            Optional<StepReport> report = work.step();
-            watch.end();
+            Optional<StepReport> report;
+            try {
+                report = step(work);
+            } catch (TrainingStopped e) {
+                if (waiting
+                        && (stop == Stop.PAUSE || stop == Stop.DRAIN)
+                        && !Thread.currentThread().isInterrupted()) {
+                    leave(work, millisSince(start));
+                }
+                throw e;
+            }
             if (report.isEmpty()) {
                 finish(work, "goal_reached");
                 return;
             }
-            commit(report.get(), (System.nanoTime() - start) / 1_000_000);
+            commit(report.get(), millisSince(start));
             if (step % settings.checkpointEvery() == 0) {
                 checkpoint(work);
             }
         }
+    }
+
+    private Optional<StepReport> step(TrainingWork work) {
+        watch.begin(step + 1);
+        try {
+            return work.step();
+        } finally {
+            watch.end();
+        }
+    }
+
+    /**
+     * Saves a work whose step is left while it waits, as between two steps.
+     *
+     * @param ms time since the last step, which is work of the run as well
+     */
+    private void leave(TrainingWork work, long ms) {
+        activeMs += ms;
+        checkpoint(work);
+        services.tx().executeWithoutResult(status -> {
+            held();
+            services.runs().active(run.id(), activeMs);
+            services.checkpoints().active(run.id(), step, activeMs);
+        });
+    }
+
+    private static long millisSince(long start) {
+        return (System.nanoTime() - start) / 1_000_000;
     }
 
     private void commit(StepReport report, long ms) {
@@ -372,7 +412,7 @@ final class TrainingAttempt implements AutoCloseable {
             stop = Stop.CANCEL;
         } else if (draining.getAsBoolean()) {
             stop = Stop.DRAIN;
-        } else if (row.wanted() == Wanted.PAUSE && now) {
+        } else if (row.wanted() == Wanted.PAUSE && (now || waiting)) {
             stop = Stop.PAUSE;
         }
     }
@@ -450,11 +490,25 @@ final class TrainingAttempt implements AutoCloseable {
         public void check() {
             look(false);
             switch (stop) {
-                case NONE, PAUSE -> {}
+                case NONE -> {}
+                case PAUSE -> {
+                    if (waiting) {
+                        throw new TrainingStopped("the user wants a pause");
+                    }
+                }
                 case CANCEL -> throw new TrainingStopped("the user cancels it");
                 case DRAIN -> throw new TrainingStopped("the process ends");
                 case GONE -> throw new TrainingStopped("it was deleted");
             }
+        }
+
+        @Override
+        public <T> T waiting(Supplier<T> wait) {
+            waiting = true;
+            T result = wait.get();
+            // After a stop it stays set: the attempt ends, and what it saves is the work before its step.
+            waiting = false;
+            return result;
         }
     }
 }

@@ -3,6 +3,7 @@ package org.harnesslearning.trainer.run;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.List;
+import java.util.function.Supplier;
 import org.harnesslearning.trainer.decoder.LoraFiles;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -66,9 +67,22 @@ public record TrainingContext(
         /**
          * To be called in each loop that waits.
          *
-         * @throws TrainingStopped when the run is cancelled, deleted, or left to another worker
+         * @throws TrainingStopped when the run is cancelled, deleted, or left to another worker; within {@link #waiting} also
+         *     when it is to pause
          */
         void check();
+
+        /**
+         * Waits for others at a place of a step where the work still is what it was before that step: {@link
+         * TrainingWork#save} would write the checkpoint of the last step. A run that is to pause or is left to another worker
+         * ends its attempt out of the wait, and is saved there; a resumed one does the whole step again. So what the wait has
+         * ordered must be found again by a later start.
+         *
+         * @param wait calls {@link #check} in its loops, in this thread or others
+         * @return what {@code wait} gave
+         * @throws TrainingStopped from {@link #check}
+         */
+        <T> T waiting(Supplier<T> wait);
     }
 
     public TrainingContext {

@@ -74,7 +74,8 @@ class TrainingDesk {
     }
 
     /**
-     * Pauses a run: at once when no worker has it, else after its step, with a checkpoint.
+     * Pauses a run: at once when no worker has it, else with a checkpoint after its step, or before it while that only waits
+     * for others.
      *
      * @throws PlatformException NOT_FOUND, INVALID_STATE
      */

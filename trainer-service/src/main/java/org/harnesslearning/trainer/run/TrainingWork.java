@@ -11,7 +11,8 @@ public interface TrainingWork extends AutoCloseable {
      * Does exactly one optimiser step, or counts one batch that was dropped.
      *
      * @return empty when the run's goal is reached; nothing was done then
-     * @throws TrainingStopped from {@link TrainingContext#check}; the work is closed without saving
+     * @throws TrainingStopped from {@link TrainingContext#check}; the work is closed without saving, unless it comes out of
+     *     {@link TrainingContext.Desk#waiting} for a pause or the end of the process
      */
     Optional<StepReport> step();
 

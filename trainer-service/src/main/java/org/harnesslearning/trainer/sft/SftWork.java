@@ -120,8 +120,7 @@ final class SftWork implements TrainingWork {
     private Data load(Map<String, Long> counts) {
         List<String> sources = settings.corpus();
         if (sources.isEmpty()) {
-            builder.build();
-            sources = List.of(context.run());
+            sources = context.desk().waiting(this::gather);
         }
         Map<String, Long> found = new TreeMap<>();
         sources.forEach(
@@ -144,6 +143,12 @@ final class SftWork implements TrainingWork {
                 batches,
                 total,
                 settings.optimizer().rate(Math.max(1, total)));
+    }
+
+    /** Nothing is learned in it, and what is gathered is stored as it comes. */
+    private List<String> gather() {
+        builder.build();
+        return List.of(context.run());
     }
 
     /** Accepted edits, less those that are far from the best one of their state. */

@@ -28,11 +28,14 @@ import org.harnesslearning.trainer.rollout.ProposerDouble.Reply;
 import org.harnesslearning.trainer.run.StepReport;
 import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingKind;
+import org.harnesslearning.trainer.run.TrainingStopped;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.JsonNode;
 
 /** The online loop over Postgres; the model's tokenizer is real, its weights are one number. */
@@ -321,6 +324,52 @@ class PolicyLoopTests {
         assertThat(platform.proposer.revised)
                 .as("all groups were stored already")
                 .hasSize(asked);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = TrainingKind.class,
+            names = {"GRPO", "MULTISTEP"})
+    void what_is_saved_while_a_batch_is_waited_for_goes_on_as_if_nothing_had_been(TrainingKind kind)
+            throws IOException {
+        String settings = """
+                {"candidates": 4, "groups_per_batch": 2, "iterations": 2, "optimizer": {"learning_rate": 0.3}}""";
+        LearningPlatform.Opened whole = platform.open(kind, FAMILIES, settings);
+        List<Double> weights = new ArrayList<>();
+        for (int step = 0; step < 6; step++) {
+            whole.work().step();
+            weights.add(whole.learner().weight());
+        }
+        whole.work().close();
+        platform.proposer.revised.clear();
+
+        LearningPlatform.Opened first = platform.open(kind, FAMILIES, settings);
+        first.work().step();
+        first.work().step();
+        first.desk().stopped = true;
+        assertThatThrownBy(() -> first.work().step()).isInstanceOf(TrainingStopped.class);
+        Path checkpoint = Files.createDirectory(folder.resolve("checkpoint"));
+        first.work().save(checkpoint);
+        first.work().close();
+        assertThat(platform.groups.ofBatch(first.run(), 1))
+                .as("the batch is ordered, and neither asked for nor given up")
+                .hasSize(2)
+                .allMatch(group -> group.state() == GroupRow.State.ORDERED);
+
+        LearningPlatform.Opened resumed = platform.again(first);
+        resumed.work().restore(checkpoint);
+        List<Double> again = new ArrayList<>();
+        for (int step = 2; step < 6; step++) {
+            assertThat(resumed.work().step().orElseThrow().step()).isEqualTo(step + 1);
+            again.add(resumed.learner().weight());
+        }
+        resumed.work().close();
+
+        assertThat(again).isEqualTo(weights.subList(2, 6));
+        assertThat(platform.proposer.revised)
+                .extracting(request -> request.get("seed").asLong())
+                .hasSize(6)
+                .doesNotHaveDuplicates();
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.harnesslearning.contracts.json.Json;
@@ -26,6 +27,7 @@ import org.harnesslearning.trainer.registry.ModelVersion;
 import org.harnesslearning.trainer.run.TrainingContext;
 import org.harnesslearning.trainer.run.TrainingKind;
 import org.harnesslearning.trainer.run.TrainingMethod;
+import org.harnesslearning.trainer.run.TrainingStopped;
 import org.harnesslearning.trainer.run.TrainingWork;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
@@ -162,6 +164,8 @@ public final class LearningPlatform implements AutoCloseable {
     public static final class Desk implements TrainingContext.Desk {
         public final Queue<Map.Entry<String, Object>> events = new ConcurrentLinkedQueue<>();
         public volatile String pending = "";
+        /** Whether the run is to stop where it waits. */
+        public volatile boolean stopped;
 
         @Override
         public void event(String type, Object data) {
@@ -174,7 +178,16 @@ public final class LearningPlatform implements AutoCloseable {
         }
 
         @Override
-        public void check() {}
+        public void check() {
+            if (stopped) {
+                throw new TrainingStopped("the test wants a stop");
+            }
+        }
+
+        @Override
+        public <T> T waiting(Supplier<T> wait) {
+            return wait.get();
+        }
     }
 
     /** A new run. */

@@ -59,7 +59,8 @@ public final class Loops {
                  "lora": {"rank": 4, "dropout": 0.1}, "optimizer": {"learning_rate": 0.01}}""");
     }
 
-    private static Map<String, Object> order(String kind, String method) {
+    /** A run of a kind, alike but for its method. */
+    static Map<String, Object> order(String kind, String method) {
         return Map.of(
                 "kind",
                 kind,
