@@ -188,7 +188,7 @@ final class TrainingStage {
             }
             if (!pausing && experiment.deadline().over()) {
                 pausing = true;
-                experiment.say("%s: the time is up; the run pauses after its step", stage);
+                experiment.say("%s: the time is up; the run pauses", stage);
                 experiment.client().control(path + "/pause");
             }
             PlatformClient.pause(experiment.poll());
