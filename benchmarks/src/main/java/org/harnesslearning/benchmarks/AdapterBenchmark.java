@@ -39,15 +39,11 @@ public final class AdapterBenchmark {
             OUT.println("usage: AdapterBenchmark CHECKPOINT ADAPTER [NAME=VALUE ...]");
             return;
         }
-        Map<String, String> settings = new HashMap<>();
-        Arrays.stream(arguments).skip(2).map(a -> a.split("=", 2)).forEach(pair -> settings.put(pair[0], pair[1]));
-        int prompt = Integer.parseInt(settings.getOrDefault("prompt", "128"));
-        int fresh = Integer.parseInt(settings.getOrDefault("new", "64"));
-        int repeats = Integer.parseInt(settings.getOrDefault("repeats", "3"));
-        List<Integer> batches = Arrays.stream(
-                        settings.getOrDefault("batches", "1,8").split(","))
-                .map(Integer::valueOf)
-                .toList();
+        Map<String, String> settings = TrainingBenchmark.options(Arrays.copyOfRange(arguments, 1, arguments.length));
+        int prompt = TrainingBenchmark.integer(settings, "prompt", 128);
+        int fresh = TrainingBenchmark.integer(settings, "new", 64);
+        int repeats = TrainingBenchmark.integer(settings, "repeats", 3);
+        List<Integer> batches = GpuBenchmark.sizes(settings.getOrDefault("batches", "1,8"));
         Device device = settings.getOrDefault("device", "cpu").equals("cuda")
                 ? new Device.Cuda(0, Boolean.parseBoolean(settings.getOrDefault("graphs", "true")), true)
                 : Device.cpu();
@@ -55,8 +51,8 @@ public final class AdapterBenchmark {
                 .withSlots(batches.stream().mapToInt(Integer::intValue).max().orElse(1))
                 .withMaxSequence(prompt + fresh)
                 .withAdapters(
-                        Integer.parseInt(settings.getOrDefault("resident", "6")),
-                        Integer.parseInt(settings.getOrDefault("rank", "16")))
+                        TrainingBenchmark.integer(settings, "resident", 6),
+                        TrainingBenchmark.integer(settings, "rank", 16))
                 .withDevice(device, NumberType.valueOf(settings.getOrDefault("type", "AUTO")));
         try (LanguageModel model = LanguageModel.load(Path.of(arguments[0]), options)) {
             model.loadAdapter("tuned", LoraAdapter.read(Path.of(arguments[1])), false);
@@ -86,24 +82,19 @@ public final class AdapterBenchmark {
     private record Step(double ms, String tokens) {}
 
     private static Step step(LanguageModel model, int prompt, int fresh, int batch, int adapted) {
-        int[] tokens = new int[prompt];
-        for (int i = 0; i < prompt; i++) {
-            tokens[i] = (int) ((7919L * i + 13) % model.card().vocabularySize());
-        }
-        GenerationRequest request =
-                GenerationRequest.of(tokens, fresh, Sampling.greedy(), 1).withIgnoreEndTokens(true);
+        GenerationRequest request = GenerationRequest.of(
+                        GpuBenchmark.prompt(model, prompt), fresh, Sampling.greedy(), 1)
+                .withIgnoreEndTokens(true);
         Generation tuned =
                 adapted == 0 ? null : model.submit(request.withSamples(adapted).withAdapter("tuned"));
         Generation plain = adapted == batch ? null : model.submit(request.withSamples(batch - adapted));
-        double ms = 0;
+        double ms = Double.POSITIVE_INFINITY;
         StringBuilder first = new StringBuilder();
         for (Generation generation : new Generation[] {plain, tuned}) {
             if (generation != null) {
                 GenerationResult result = generation.result().join();
                 // The one that began later saw whole batches only; the other one's steps are a few more.
-                ms = ms == 0
-                        ? result.decode().toNanos() / 1e6 / (fresh - 1)
-                        : Math.min(ms, result.decode().toNanos() / 1e6 / (fresh - 1));
+                ms = Math.min(ms, result.decode().toNanos() / 1e6 / (fresh - 1));
                 first.append(Arrays.toString(
                         Arrays.copyOf(result.sequences().getFirst().tokenIds(), 8)));
             }

@@ -4,7 +4,6 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.llm.Device;
@@ -37,23 +36,19 @@ public final class GpuBenchmark {
             OUT.println("usage: GpuBenchmark CHECKPOINT [NAME=VALUE ...]");
             return;
         }
-        Map<String, String> settings = new HashMap<>();
-        Arrays.stream(arguments).skip(1).map(a -> a.split("=", 2)).forEach(pair -> settings.put(pair[0], pair[1]));
-        int prompt = Integer.parseInt(settings.getOrDefault("prompt", "512"));
-        int fresh = Integer.parseInt(settings.getOrDefault("new", "256"));
-        int repeats = Integer.parseInt(settings.getOrDefault("repeats", "2"));
+        Map<String, String> settings = TrainingBenchmark.options(arguments);
+        int prompt = TrainingBenchmark.integer(settings, "prompt", 512);
+        int fresh = TrainingBenchmark.integer(settings, "new", 256);
+        int repeats = TrainingBenchmark.integer(settings, "repeats", 2);
         boolean profile = Boolean.parseBoolean(settings.getOrDefault("profile", "false"));
-        List<Integer> batches = Arrays.stream(
-                        settings.getOrDefault("batches", "1,16,64").split(","))
-                .map(Integer::valueOf)
-                .toList();
+        List<Integer> batches = sizes(settings.getOrDefault("batches", "1,16,64"));
         Device device = new Device.Cuda(
                 0,
                 Boolean.parseBoolean(settings.getOrDefault("graphs", "true")),
                 Boolean.parseBoolean(settings.getOrDefault("kernels", "true")));
         EngineOptions options = EngineOptions.defaults()
                 .withSlots(batches.stream().mapToInt(Integer::intValue).max().orElse(1))
-                .withMaxSequence(Integer.parseInt(settings.getOrDefault("cap", "1024")))
+                .withMaxSequence(TrainingBenchmark.integer(settings, "cap", 1024))
                 .withDevice(device, NumberType.valueOf(settings.getOrDefault("type", "AUTO")));
         long start = System.nanoTime();
         try (LanguageModel model = LanguageModel.load(Path.of(arguments[0]), options)) {
@@ -84,13 +79,23 @@ public final class GpuBenchmark {
         return (System.nanoTime() - start) / 1e9;
     }
 
-    private static GenerationResult generate(LanguageModel model, int prompt, int fresh, int samples, boolean profile) {
-        int[] tokens = new int[prompt];
-        for (int i = 0; i < prompt; i++) {
+    /** Batch sizes that are separated by commas. */
+    static List<Integer> sizes(String text) {
+        return Arrays.stream(text.split(",")).map(Integer::valueOf).toList();
+    }
+
+    /** A prompt of so many tokens, the same in every run. */
+    static int[] prompt(LanguageModel model, int length) {
+        int[] tokens = new int[length];
+        for (int i = 0; i < length; i++) {
             tokens[i] = (int) ((7919L * i + 13) % model.card().vocabularySize());
         }
+        return tokens;
+    }
+
+    private static GenerationResult generate(LanguageModel model, int prompt, int fresh, int samples, boolean profile) {
         List<Integer> counts = new ArrayList<>(List.of(0));
-        GenerationRequest request = GenerationRequest.of(tokens, fresh, Sampling.greedy(), 1)
+        GenerationRequest request = GenerationRequest.of(prompt(model, prompt), fresh, Sampling.greedy(), 1)
                 .withSamples(samples)
                 .withIgnoreEndTokens(true);
         if (profile) {

@@ -34,10 +34,7 @@ class AdaptationTests {
 
     @AfterEach
     void reset() {
-        platform.executor.outage(null);
-        platform.executor.release();
-        platform.model.release();
-        platform.model.fail(0);
+        platform.undisturbed();
     }
 
     private JsonNode run(Map<String, Object> request) {

@@ -131,6 +131,15 @@ final class Platform implements AutoCloseable {
         return jdbc.sql("select count(*) from " + table).query(Long.class).single();
     }
 
+    /** Ends all that tests do to the executor and the model: what they hold goes on, and nothing fails any more. */
+    void undisturbed() {
+        executor.outage(null);
+        executor.solverAway(place -> false);
+        executor.release();
+        model.release();
+        model.fail(0);
+    }
+
     @Override
     public void close() {
         proposer.close();

@@ -101,11 +101,7 @@ class RunControlTests {
 
     @AfterEach
     void reset() {
-        platform.executor.outage(null);
-        platform.executor.solverAway(place -> false);
-        platform.executor.release();
-        platform.model.release();
-        platform.model.fail(0);
+        platform.undisturbed();
         assertThat(platform.executor.computed).doesNotHaveDuplicates();
     }
 

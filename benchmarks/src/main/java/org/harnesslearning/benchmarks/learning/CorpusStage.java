@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.harnesslearning.contracts.json.Json;
 import tools.jackson.databind.JsonNode;
@@ -115,6 +116,27 @@ final class CorpusStage {
         return sorted;
     }
 
+    /**
+     * The best harnesses that accepted edits of a pass, or of all with pass 0, made of each family, where there is something
+     * left to gain.
+     *
+     * @param most of one family
+     */
+    static Map<String, List<String>> starts(RawFile file, int pass, int most) {
+        Map<String, List<String>> starts = new LinkedHashMap<>();
+        accepted(file, pass).forEach((family, harnesses) -> {
+            List<String> chosen = harnesses.entrySet().stream()
+                    .filter(entry -> entry.getValue() < SOLVED)
+                    .limit(most)
+                    .map(Map.Entry::getKey)
+                    .toList();
+            if (!chosen.isEmpty()) {
+                starts.put(family, chosen);
+            }
+        });
+        return starts;
+    }
+
     /** Gathers what is missing; false when the time was up before the end. */
     boolean run() {
         boolean whole = true;
@@ -125,19 +147,11 @@ final class CorpusStage {
         return whole;
     }
 
-    private List<Integer> passes() {
-        List<Integer> passes = new ArrayList<>();
-        boolean further = plan.again() > 0 || plan.edited() > 0;
-        for (int number = 1; number <= (further ? 0 : plan.passes()); number++) {
-            passes.add(number);
-        }
-        for (int number = 1; number <= plan.again(); number++) {
-            passes.add(AGAIN + number);
-        }
-        for (int number = 1; number <= plan.edited(); number++) {
-            passes.add(EDITED + number);
-        }
-        return passes;
+    private int[] passes() {
+        IntStream further = IntStream.concat(
+                IntStream.rangeClosed(AGAIN + 1, AGAIN + plan.again()),
+                IntStream.rangeClosed(EDITED + 1, EDITED + plan.edited()));
+        return (plan.again() + plan.edited() > 0 ? further : IntStream.rangeClosed(1, plan.passes())).toArray();
     }
 
     /** Whether a pass begins from edited harnesses. */
@@ -150,19 +164,8 @@ final class CorpusStage {
         file.lines("edit").stream()
                 .filter(line -> line.path("pass").asInt(0) == pass)
                 .forEach(line -> done.add(line.path("row").path("family").asString("")));
-        Map<String, List<String>> starts = new LinkedHashMap<>();
-        if (later(pass)) {
-            accepted(file, pass > EDITED ? 0 : pass - 1).forEach((family, harnesses) -> {
-                List<String> chosen = harnesses.entrySet().stream()
-                        .filter(entry -> entry.getValue() < SOLVED)
-                        .limit(plan.states())
-                        .map(Map.Entry::getKey)
-                        .toList();
-                if (!chosen.isEmpty()) {
-                    starts.put(family, chosen);
-                }
-            });
-        }
+        Map<String, List<String>> starts =
+                later(pass) ? starts(file, pass > EDITED ? 0 : pass - 1, plan.states()) : Map.of();
         List<String> families = plan.families().stream()
                 .filter(family -> !done.contains(family) && (!later(pass) || starts.containsKey(family)))
                 .toList();

@@ -198,20 +198,22 @@ final class EvaluationStage {
                     .path("id")
                     .asString("");
             String path = resource + "/" + id;
-            boolean waiting = true;
-            while (waiting) {
+            while (true) {
                 JsonNode run = experiment.client().get(path);
                 String state = run.path("state").asString("");
                 if (state.equals("succeeded")) {
                     return run;
                 }
                 boolean paused = state.equals("paused");
-                waiting = !state.equals("failed") && !state.equals("cancelled");
-                if (paused || !waiting) {
+                boolean ended = PlatformClient.ended(run);
+                if (paused || ended) {
                     experiment.say(
                             "%s: %s %s: %s", key, id, state, run.path("message").asString(""));
                 }
-                if (waiting && experiment.deadline().over()) {
+                if (ended) {
+                    break;
+                }
+                if (experiment.deadline().over()) {
                     return null;
                 }
                 if (paused) {

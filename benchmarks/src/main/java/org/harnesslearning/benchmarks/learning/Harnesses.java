@@ -26,17 +26,16 @@ final class Harnesses {
     /** What the demonstrations' edits make of their harnesses: a proposer that copies one has found this. */
     static Map<String, String> demonstrations() {
         Map<String, String> harnesses = new LinkedHashMap<>();
-        for (String name : new String[] {"program", "tags", "vote", "solve"}) {
-            harnesses.put(name, read(DEMONSTRATIONS + "default-v1/" + name + "/result.py"));
-        }
-        for (String name : new String[] {"program-vote", "program-reason"}) {
-            harnesses.put(name, read(DEMONSTRATIONS + "programs-v1/" + name + "/result.py"));
-        }
-        for (String name :
-                new String[] {"script", "compute", "committee", "tags-to-script", "plan-first", "programs-vote"}) {
-            harnesses.put(name, read(DEMONSTRATIONS + "varied-v1/" + name + "/result.py"));
-        }
+        put(harnesses, "default-v1", "program", "tags", "vote", "solve");
+        put(harnesses, "programs-v1", "program-vote", "program-reason");
+        put(harnesses, "varied-v1", "script", "compute", "committee", "tags-to-script", "plan-first", "programs-vote");
         return harnesses;
+    }
+
+    private static void put(Map<String, String> harnesses, String set, String... names) {
+        for (String name : names) {
+            harnesses.put(name, read(DEMONSTRATIONS + set + "/" + name + "/result.py"));
+        }
     }
 
     private static String read(String resource) {

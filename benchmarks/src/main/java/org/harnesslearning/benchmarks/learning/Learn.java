@@ -285,18 +285,18 @@ public final class Learn {
      * The version that a stage ended with; otherwise, of those whose adapter is there, the best on the withheld families, or
      * the last where none is checked.
      */
-    private @Nullable JsonNode best(Experiment experiment, String stage) {
-        if (experiment.version(stage) != null) {
-            return experiment.furthest(stage);
-        }
-        return experiment.versions().stream()
-                .filter(line -> line.path("stage").asString("").equals(stage))
-                .max(Comparator.comparing((JsonNode line) ->
-                                experiment.has(line.path("version").asString("")))
-                        .thenComparingDouble(
-                                line -> withheld(experiment, arm(stage, line)).orElse(-1))
-                        .thenComparingInt(line -> line.path("step").asInt(0)))
-                .orElse(null);
+    private @Nullable String best(Experiment experiment, String stage) {
+        JsonNode best = experiment.version(stage) != null
+                ? experiment.furthest(stage)
+                : experiment.versions().stream()
+                        .filter(line -> line.path("stage").asString("").equals(stage))
+                        .max(Comparator.comparing((JsonNode line) ->
+                                        experiment.has(line.path("version").asString("")))
+                                .thenComparingDouble(line ->
+                                        withheld(experiment, arm(stage, line)).orElse(-1))
+                                .thenComparingInt(line -> line.path("step").asInt(0)))
+                        .orElse(null);
+        return best == null ? null : best.path("version").asString("");
     }
 
     private static String arm(String stage, JsonNode version) {
@@ -305,14 +305,10 @@ public final class Learn {
 
     /** Beside the minimal harness: the best that the corpus has of each family, where there is something left to gain. */
     private void starts(Experiment experiment, ObjectNode method, List<String> families, int states, int minimal) {
-        Map<String, Map<String, Double>> accepted = CorpusStage.accepted(experiment.file(Experiment.CORPUS), 0);
+        Map<String, List<String>> starts = CorpusStage.starts(experiment.file(Experiment.CORPUS), 0, states);
         ObjectNode own = Json.mapper().createObjectNode();
         for (String family : families) {
-            List<String> sources = accepted.getOrDefault(family, Map.of()).entrySet().stream()
-                    .filter(entry -> entry.getValue() < CorpusStage.SOLVED)
-                    .map(Map.Entry::getKey)
-                    .limit(states)
-                    .toList();
+            List<String> sources = starts.getOrDefault(family, List.of());
             if (!sources.isEmpty()) {
                 ArrayNode hashes = own.putArray(family);
                 List<String> all = new ArrayList<>(Collections.nCopies(minimal, SeedHarness.MINIMAL));
@@ -394,10 +390,7 @@ public final class Learn {
         }
         for (String stage : List.of("sft", "grpo")) {
             String named = options.text(stage + "-version");
-            JsonNode best = best(experiment, stage);
-            String version = named != null
-                    ? named
-                    : best == null ? null : best.path("version").asString("");
+            String version = named != null ? named : best(experiment, stage);
             if (version == null) {
                 experiment.say("there is no version of the stage %s: its arm is left out", stage);
             } else if (named == null && !experiment.has(version)) {

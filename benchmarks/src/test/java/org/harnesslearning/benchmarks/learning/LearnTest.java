@@ -273,11 +273,10 @@ class LearnTest {
                         "--minutes",
                         "0.2"),
                 new PrintStream(said, true, StandardCharsets.UTF_8));
-        assertThat(complete).isFalse();
-        assertThat(said.toString(StandardCharsets.UTF_8))
-                .contains(" paused: ", "The solver refuses the settings", "1 left undone");
-        String run = said.toString(StandardCharsets.UTF_8)
-                .lines()
+        String text = said.toString(StandardCharsets.UTF_8);
+        assertThat(complete).as(text).isFalse();
+        assertThat(text).contains(" paused: ", "The solver refuses the settings", "1 left undone");
+        String run = text.lines()
                 .filter(line -> line.contains(" paused: "))
                 .findFirst()
                 .map(line -> line.replaceFirst(".* (rev_\\w+) paused: .*", "$1"))
