@@ -59,6 +59,11 @@ public final class WorkContext {
         };
     }
 
+    /** Id of the run that this thread works for; null where it works for none. */
+    public static @Nullable String run() {
+        return MDC.get(RUN);
+    }
+
     /** Names run and request in the log lines of this thread until the result is closed; null leaves a field as it is. */
     public static Fields named(@Nullable String run, @Nullable String request) {
         Map<String, @Nullable String> fields = new LinkedHashMap<>();

@@ -68,7 +68,7 @@ public final class InternalClients {
 
     private static ClientHttpResponse named(HttpRequest request, byte[] body, ClientHttpRequestExecution execution)
             throws IOException {
-        String run = MDC.get(WorkContext.RUN);
+        String run = WorkContext.run();
         if (run != null) {
             request.getHeaders().set(InternalSecretFilter.RUN, run);
         }

@@ -22,10 +22,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -33,6 +35,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +57,7 @@ public final class DockerEngine implements AutoCloseable {
     static final String REGISTRY = "org.harnesslearning.registry";
     static final String INSTANCE = "org.harnesslearning.instance";
     static final String JOB = "org.harnesslearning.job";
+    static final String RUN = "org.harnesslearning.run";
     static final String DEADLINE = "org.harnesslearning.deadline";
     private static final long MIB = 1 << 20;
     private static final long FILE_BYTES = 64 * MIB;
@@ -153,7 +157,8 @@ public final class DockerEngine implements AutoCloseable {
      * known.
      */
     private <T extends @Nullable Object> T call(Supplier<T> command) {
-        FutureTask<T> task = new FutureTask<>(command::get);
+        Callable<T> work = command::get;
+        FutureTask<T> task = new FutureTask<>(WorkContext.current().wrap(work));
         Thread.ofVirtual().name("docker-control").start(task);
         long end = System.nanoTime() + settings.controlTimeout().toNanos();
         boolean interrupted = false;
@@ -308,6 +313,16 @@ public final class DockerEngine implements AutoCloseable {
             host.withRuntime(settings.runtime());
         }
         Instant deadline = clock.instant().plus(settings.maxLifetime());
+        Map<String, String> labels = new HashMap<>(Map.of(
+                OWNER, settings.owner(),
+                REGISTRY, registry,
+                INSTANCE, instance,
+                JOB, spec.job(),
+                DEADLINE, Long.toString(deadline.getEpochSecond())));
+        String run = WorkContext.run();
+        if (run != null) {
+            labels.put(RUN, run);
+        }
         try (CreateContainerCmd create = control.createContainerCmd(spec.image())) {
             return create.withName(name)
                     .withHostConfig(host)
@@ -320,12 +335,7 @@ public final class DockerEngine implements AutoCloseable {
                     .withEnv(spec.environment().entrySet().stream()
                             .map(variable -> variable.getKey() + "=" + variable.getValue())
                             .toList())
-                    .withLabels(Map.of(
-                            OWNER, settings.owner(),
-                            REGISTRY, registry,
-                            INSTANCE, instance,
-                            JOB, spec.job(),
-                            DEADLINE, Long.toString(deadline.getEpochSecond())))
+                    .withLabels(labels)
                     .withStopTimeout(1)
                     .withAttachStdin(true)
                     .withAttachStdout(true)
@@ -433,8 +443,10 @@ public final class DockerEngine implements AutoCloseable {
                 lost = deadline(labels) < now;
             }
             if (lost) {
-                LOG.info("removing the leftover container {} of {}", container.getId(), labels.get(JOB));
-                remove(container.getId());
+                try (WorkContext.Fields _ = WorkContext.named(labels.get(RUN), null)) {
+                    LOG.info("removing the leftover container {} of {}", container.getId(), labels.get(JOB));
+                    remove(container.getId());
+                }
                 removed++;
             }
         }

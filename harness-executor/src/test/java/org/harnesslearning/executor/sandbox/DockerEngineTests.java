@@ -2,7 +2,11 @@ package org.harnesslearning.executor.sandbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.HostConfig;
 import java.io.IOException;
@@ -20,11 +24,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.harnesslearning.executor.TestSandboxes;
 import org.harnesslearning.testing.RequiresDocker;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 @RequiresDocker
 class DockerEngineTests {
@@ -118,6 +124,32 @@ class DockerEngineTests {
             left.close();
             live.close();
             foreign.close();
+        }
+    }
+
+    @Test
+    void a_leftover_of_a_run_goes_in_the_name_of_that_run() throws InterruptedException {
+        Logger logger = (Logger) LoggerFactory.getLogger(DockerEngine.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        try (TestSandboxes lost = new TestSandboxes(Map.of())) {
+            SandboxContainer left;
+            try (WorkContext.Fields _ = WorkContext.named("adp_1", null)) {
+                left = lost.engine().start(new ContainerSpec(lost.image(), "adp_1/r1", 64));
+            }
+            SandboxContainer pooled = lost.engine().start(new ContainerSpec(lost.image(), "pool", 64));
+            logger.addAppender(lines);
+            assertThat(reap(lost, Duration.ZERO, "test", Set.of())).isEqualTo(2);
+            assertThat(lines.list)
+                    .filteredOn(line -> line.getFormattedMessage().startsWith("removing"))
+                    .extracting(
+                            line -> line.getFormattedMessage().replaceAll(".* of ", ""),
+                            line -> line.getMDCPropertyMap().get(WorkContext.RUN))
+                    .containsExactlyInAnyOrder(tuple("adp_1/r1", "adp_1"), tuple("pool", null));
+            left.close();
+            pooled.close();
+        } finally {
+            logger.detachAppender(lines);
         }
     }
 
