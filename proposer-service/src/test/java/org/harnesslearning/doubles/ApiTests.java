@@ -3,6 +3,7 @@ package org.harnesslearning.doubles;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -180,6 +181,49 @@ class ApiTests {
         assertThat(second.at("/data/0/id").asString()).isLessThan(cursor);
         assertThat(platform.api.get("/adaptations?task=nothing").json().get("data"))
                 .isEmpty();
+    }
+
+    @Test
+    void revisions_and_evaluations_are_listed_without_what_grows_with_their_questions() {
+        String model = platform.model(Map.of("1/0", Platform.edit("level: 0.0", "level: 0.5")));
+        Map<String, Object> request = platform.request(model, Map.of("candidates", 2));
+        request.remove("rounds");
+        List<String> revisions = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            revisions.add(platform.api
+                    .post("/revise", Platform.body(request))
+                    .json()
+                    .get("id")
+                    .asString());
+        }
+        JsonNode newest = platform.api.get("/revisions?limit=1&state=succeeded").json();
+        assertThat(newest.at("/data/0/id").asString()).isEqualTo(revisions.getLast());
+        assertThat(newest.at("/data/0/counts/attempted").asInt()).isEqualTo(2);
+        assertThat(newest.at("/data/0").has("candidates")).isFalse();
+        JsonNode next = platform.api
+                .get("/revisions?limit=1&cursor=" + newest.get("next_cursor").asString())
+                .json();
+        assertThat(next.at("/data/0/id").asString()).isEqualTo(revisions.getFirst());
+
+        Map<String, Object> harness = new LinkedHashMap<>();
+        harness.put("task", platform.task(2, 4, 5));
+        harness.put("harness", Map.of("source", Platform.SEED));
+        harness.put("split", "dev");
+        String evaluation = platform.api
+                .post("/evaluations", Platform.body(harness))
+                .json()
+                .get("id")
+                .asString();
+        JsonNode evaluations = platform.api.get("/evaluations").json();
+        assertThat(evaluations.at("/data/0/id").asString()).isEqualTo(evaluation);
+        assertThat(evaluations.at("/data/0/score/mean").isNumber()).isTrue();
+        assertThat(evaluations.at("/data/0").has("questions")).isFalse();
+        assertThat(platform.api.get("/evaluations?state=paused").json().get("data"))
+                .isEmpty();
+        assertThat(platform.api
+                        .get("/evaluations?cursor=" + revisions.getFirst())
+                        .status())
+                .isEqualTo(400);
     }
 
     @Test

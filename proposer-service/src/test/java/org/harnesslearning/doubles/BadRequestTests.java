@@ -204,8 +204,11 @@ class BadRequestTests {
                         .send("POST", "/adapt", new byte[] {'x'}, "Content-Type", "text/plain")
                         .status())
                 .isEqualTo(415);
-        assertThat(platform.api.get("/adaptations?limit=0").status()).isEqualTo(400);
-        assertThat(platform.api.get("/adaptations?state=busy").status()).isEqualTo(400);
+        for (String list : List.of("/adaptations", "/revisions", "/evaluations")) {
+            assertThat(platform.api.get(list + "?limit=0").status()).isEqualTo(400);
+            assertThat(platform.api.get(list + "?limit=101").status()).isEqualTo(400);
+            assertThat(platform.api.get(list + "?state=busy").status()).isEqualTo(400);
+        }
         assertThat(platform.api
                         .get("/adaptations", "X-Internal-Secret", "wrong")
                         .status())

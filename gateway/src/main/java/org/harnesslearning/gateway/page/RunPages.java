@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.gateway.edge.Caller;
@@ -19,11 +20,15 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 
-/** Adaptations: the list, one with all that happened in it, its start and its control. */
+/** Runs: the lists and control of all kinds; of adaptations, one with all that happened in it, and its start. */
 @Controller
 class RunPages extends Page {
     private static final MediaType DIFF = MediaType.parseMediaType("text/x-diff");
     private static final int PAGE_SIZE = 20;
+
+    /** Path of all runs of a kind, and what the page calls it. */
+    private static final Map<String, String> KINDS = new TreeMap<>(
+            Map.of("adaptations", "adaptations", "revisions", "single revisions", "evaluations", "evaluations"));
 
     private final Platform platform;
 
@@ -34,19 +39,33 @@ class RunPages extends Page {
 
     @GetMapping("/ui/runs")
     String list(
+            @RequestParam(name = "kind", defaultValue = "adaptations") String kind,
             @RequestParam(name = "state", required = false) @Nullable String state,
             @RequestParam(name = "task", required = false) @Nullable String task,
             @RequestParam(name = "cursor", required = false) @Nullable String cursor,
             HttpServletRequest request,
             Model model) {
+        if (!KINDS.containsKey(kind)) {
+            throw new PlatformException(
+                    ErrorCode.INVALID_FIELD, "kind is none of " + String.join(", ", KINDS.keySet()));
+        }
         Map<String, @Nullable Object> query = new LinkedHashMap<>();
         query.put("state", state);
         query.put("task", task == null ? null : task.strip());
         query.put("cursor", cursor);
         query.put("limit", PAGE_SIZE);
-        RunAnswer.Listed answer = platform.get(Caller.of(request), RunAnswer.Listed.class, "/adaptations", query);
-        model.addAttribute("runs", answer.data());
-        model.addAttribute("nextCursor", answer.nextCursor());
+        Caller caller = Caller.of(request);
+        if (kind.equals("adaptations")) {
+            RunAnswer.Listed answer = platform.get(caller, RunAnswer.Listed.class, "/adaptations", query);
+            model.addAttribute("runs", answer.data());
+            model.addAttribute("nextCursor", answer.nextCursor());
+        } else {
+            OrderAnswer.Listed answer = platform.get(caller, OrderAnswer.Listed.class, "/" + kind, query);
+            model.addAttribute("runs", answer.data());
+            model.addAttribute("nextCursor", answer.nextCursor());
+        }
+        model.addAttribute("kind", kind);
+        model.addAttribute("kinds", KINDS);
         model.addAttribute("state", state == null ? "" : state);
         model.addAttribute("task", task == null ? "" : task.strip());
         model.addAttribute("states", List.of("queued", "running", "paused", "succeeded", "failed", "cancelled"));
@@ -70,12 +89,25 @@ class RunPages extends Page {
     @PostMapping("/ui/runs/{id}/{action}")
     String act(@PathVariable("id") String id, @PathVariable("action") String action, HttpServletRequest request) {
         Caller caller = Caller.of(request);
+        String kind = kind(id);
         if (action.equals("delete")) {
-            platform.act(caller, HttpMethod.DELETE, "/adaptations/{}", id);
-            return "redirect:/ui/runs";
+            platform.act(caller, HttpMethod.DELETE, "/" + kind + "/{}", id);
+            return list(kind);
         }
-        platform.act(caller, HttpMethod.POST, "/adaptations/{}/{}", id, action);
-        return "redirect:/ui/runs/" + id;
+        platform.act(caller, HttpMethod.POST, "/" + kind + "/{}/{}", id, action);
+        return kind.equals("adaptations") ? "redirect:/ui/runs/" + id : list(kind);
+    }
+
+    private static String list(String kind) {
+        return kind.equals("adaptations") ? "redirect:/ui/runs" : "redirect:/ui/runs?kind=" + kind;
+    }
+
+    /** Path of the runs of the kind that an id is of. */
+    private static String kind(String id) {
+        if (id.startsWith("rev_")) {
+            return "revisions";
+        }
+        return id.startsWith("evl_") ? "evaluations" : "adaptations";
     }
 
     @GetMapping("/ui/runs/{id}/candidates/{round}/{candidate}")

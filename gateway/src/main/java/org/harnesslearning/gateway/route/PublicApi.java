@@ -35,7 +35,9 @@ public final class PublicApi {
         proposer(HttpMethod.POST, "/revise", Scope.RUN, BODY);
         proposer(HttpMethod.POST, "/adapt", Scope.RUN, BODY);
         proposer(HttpMethod.POST, "/evaluations", Scope.RUN, BODY);
+        get("/revisions");
         get("/revisions/" + ID);
+        get("/evaluations");
         get("/evaluations/" + ID);
         get("/evaluations/" + ID + "/report");
         proposer(HttpMethod.DELETE, "/revisions/" + ID, Scope.RUN, SMALL);

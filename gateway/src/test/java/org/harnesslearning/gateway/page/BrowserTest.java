@@ -324,6 +324,7 @@ class BrowserTest {
         browser.signIn(PagesGateway.ADMIN);
         for (String page : List.of(
                 "/ui/runs",
+                "/ui/runs?kind=revisions",
                 RUN,
                 RUN + "/candidates/3/1",
                 question("dev0"),
@@ -398,6 +399,8 @@ class BrowserTest {
         Map<String, String> pages = new LinkedHashMap<>();
         pages.put("overview", "/ui");
         pages.put("runs", "/ui/runs");
+        pages.put("revisions", "/ui/runs?kind=revisions");
+        pages.put("evaluations", "/ui/runs?kind=evaluations");
         pages.put("run-new", "/ui/runs/new");
         pages.put("run", RUN);
         pages.put("candidate", RUN + "/candidates/3/1");

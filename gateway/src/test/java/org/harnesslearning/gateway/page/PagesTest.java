@@ -33,6 +33,8 @@ class PagesTest {
     private static final List<String> PAGES = List.of(
             "/ui",
             "/ui/runs",
+            "/ui/runs?kind=revisions",
+            "/ui/runs?kind=evaluations",
             "/ui/runs/" + PlatformDouble.DONE,
             "/ui/runs/" + PlatformDouble.DONE + "/candidates/3/1",
             "/ui/runs/" + PlatformDouble.DONE + "/matrix",
@@ -479,6 +481,29 @@ class PagesTest {
                 assertThat(added.body()).contains("Line 1 is not JSON").contains("value=\"Ä sums\"");
             }
         }
+    }
+
+    @Test
+    void runs_of_all_kinds_are_listed_and_controlled() throws Exception {
+        Visitor operator = signedIn("run");
+        String paused = operator.get("/ui/runs?kind=revisions&state=paused").body();
+        assertThat(paused)
+                .contains(
+                        PlatformDouble.REVISION,
+                        "The model failed: &lt;",
+                        "/ui/runs/" + PlatformDouble.REVISION + "/resume")
+                .doesNotContain(PlatformDouble.EVALUATION, PlatformDouble.DONE);
+        assertThat(operator.get("/ui/runs?kind=evaluations").body())
+                .contains(PlatformDouble.EVALUATION, "0.25", "/ui/runs/" + PlatformDouble.EVALUATION + "/delete")
+                .doesNotContain(PlatformDouble.REVISION);
+        assertThat(operator.get("/ui/runs?kind=others").statusCode()).isEqualTo(400);
+
+        HttpResponse<String> resumed = operator.post(
+                "/ui/runs/" + PlatformDouble.REVISION + "/resume", Map.of("csrf", operator.token("/ui/runs/new")));
+        assertThat(resumed.headers().firstValue("Location")).hasValue("/ui/runs?kind=revisions");
+        assertThat(gateway.platform().seen())
+                .anyMatch(seen -> seen.target().equals("/revisions/" + PlatformDouble.REVISION + "/resume"));
+        assertThat(operator.get("/ui/runs?kind=revisions&state=paused").body()).doesNotContain(PlatformDouble.REVISION);
     }
 
     @Test

@@ -31,6 +31,13 @@ final class PlatformDouble implements AutoCloseable {
             ? "main"
             : "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>";
 
+    static final String REVISION = "rev_01jzzzzzzzzzzzzzzzzzzzzzz1";
+    static final String EVALUATION = "evl_01jzzzzzzzzzzzzzzzzzzzzzz1";
+
+    /** Prefix of the ids of a kind of run by the path of its list. */
+    private static final Map<String, String> KINDS =
+            Map.of("/adaptations", "adp_", "/revisions", "rev_", "/evaluations", "evl_");
+
     static final String DONE = "adp_01j00000000000000000000001";
     static final String TRAINING = "trn_01jzzzzzzzzzzzzzzzzzzzzzz1";
     static final String SEED = hash("seed");
@@ -54,6 +61,8 @@ final class PlatformDouble implements AutoCloseable {
 
     PlatformDouble() {
         runs.put(DONE, finished());
+        runs.put(REVISION, order(REVISION, "paused").put("message", "The model failed: " + HOSTILE));
+        runs.put(EVALUATION, order(EVALUATION, "succeeded").set("score", score(0.25, 12)));
         events.put(TRAINING, new ArrayList<>());
         served.add(new String[] {hash("v1"), "promote", "false", null});
         live.put("support", new CopyOnWriteArrayList<>());
@@ -75,7 +84,10 @@ final class PlatformDouble implements AutoCloseable {
 
     /** The run that was started last. */
     String newest() {
-        return runs.keySet().stream().max(String::compareTo).orElseThrow();
+        return runs.keySet().stream()
+                .filter(id -> id.startsWith("adp_"))
+                .max(String::compareTo)
+                .orElseThrow();
     }
 
     /** Lets a run finish its first round with one scored and one invalid candidate. */
@@ -143,11 +155,13 @@ final class PlatformDouble implements AutoCloseable {
             respond(exchange, 200, versions(parts[1]));
         } else if (path.equals("/adapt")) {
             start(exchange);
-        } else if (path.equals("/adaptations")) {
-            list(exchange);
+        } else if (KINDS.containsKey(path)) {
+            list(exchange, KINDS.get(path));
         } else if (parts[0].equals("harnesses") && parts.length == 4) {
             UpstreamDouble.answer(exchange, 200, "text/x-diff;charset=UTF-8", diff());
-        } else if (parts[0].equals("adaptations") && runs.containsKey(parts[1])) {
+        } else if (parts.length > 1
+                && runs.containsKey(parts[1])
+                && parts[1].startsWith(KINDS.getOrDefault("/" + parts[0], "none"))) {
             run(exchange, parts, method);
         } else {
             problem(exchange, 404, "NOT_FOUND", "There is no " + path);
@@ -195,6 +209,7 @@ final class PlatformDouble implements AutoCloseable {
                 run.put("finished_at", now().toString());
             }
         }
+        events.computeIfAbsent(id, _ -> new ArrayList<>());
         event(id, action.equals("cancel") ? "finished" : "state", "{\"state\": \"" + next + "\"}");
         respond(exchange, 202, run.toString());
     }
@@ -225,6 +240,18 @@ final class PlatformDouble implements AutoCloseable {
         events.put(id, new ArrayList<>());
         event(id, "state", "{\"state\": \"running\"}");
         respond(exchange, 202, run.toString());
+    }
+
+    /** A revision or an evaluation as a list shows it. */
+    private static ObjectNode order(String id, String state) {
+        ObjectNode whole = finished();
+        ObjectNode run = Json.mapper().createObjectNode();
+        run.put("id", id);
+        run.put("state", state);
+        for (String field : List.of("settings", "created_at", "progress", "counts", "recorded", "usage")) {
+            run.set(field, whole.path(field));
+        }
+        return run;
     }
 
     private void stream(HttpExchange exchange, String id) throws IOException {
@@ -263,10 +290,11 @@ final class PlatformDouble implements AutoCloseable {
         }
     }
 
-    private void list(HttpExchange exchange) throws IOException {
+    private void list(HttpExchange exchange, String prefix) throws IOException {
         String query = exchange.getRequestURI().getQuery();
         List<String> found = new ArrayList<>();
         runs.keySet().stream()
+                .filter(id -> id.startsWith(prefix))
                 .sorted((a, b) -> b.compareTo(a))
                 .map(runs::get)
                 .filter(run -> query == null

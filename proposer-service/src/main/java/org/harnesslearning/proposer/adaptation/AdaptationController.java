@@ -3,7 +3,6 @@ package org.harnesslearning.proposer.adaptation;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -17,7 +16,6 @@ import org.harnesslearning.store.run.CandidateRow;
 import org.harnesslearning.store.run.EvaluationRow;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.store.run.RunRow;
-import org.harnesslearning.store.run.RunState;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
@@ -43,7 +41,6 @@ class AdaptationController {
     private final RunServices services;
     private final RunView view;
     private final EventStream events;
-    private final AdaptationResource resource;
     private final QuestionView questions;
 
     AdaptationController(
@@ -55,12 +52,11 @@ class AdaptationController {
             AdaptationResource resource,
             QuestionView questions) {
         this.endpoints = endpoints;
-        this.form = new RunEndpoints.Form(KIND, "/adaptations", Duration.ZERO, resource::of);
+        this.form = new RunEndpoints.Form(KIND, "/adaptations", Duration.ZERO, resource::of, resource::of);
         this.desk = desk;
         this.services = services;
         this.view = view;
         this.events = events;
-        this.resource = resource;
         this.questions = questions;
     }
 
@@ -80,31 +76,7 @@ class AdaptationController {
             @RequestParam(name = "limit", defaultValue = "20") int limit,
             @RequestParam(name = "cursor", required = false) @Nullable String cursor,
             Caller caller) {
-        if (limit < 1 || limit > 100) {
-            throw new PlatformException(ErrorCode.INVALID_FIELD, "limit must be from 1 to 100");
-        }
-        if (cursor != null && !cursor.matches("adp_[0-9a-z]{26}")) {
-            throw new PlatformException(ErrorCode.INVALID_FIELD, "cursor is not one that a list gave");
-        }
-        List<RunRow> runs = services.runs().newest(KIND, state(state), task, cursor, limit + 1);
-        List<RunRow> page = runs.size() > limit ? runs.subList(0, limit) : runs;
-        Map<String, Object> answer = new LinkedHashMap<>();
-        answer.put("data", page.stream().map(run -> resource.of(run, caller)).toList());
-        answer.put("next_cursor", runs.size() > limit ? page.getLast().id() : null);
-        return answer;
-    }
-
-    private static @Nullable RunState state(@Nullable String name) {
-        if (name == null) {
-            return null;
-        }
-        for (RunState state : RunState.values()) {
-            if (state.name().toLowerCase(Locale.ROOT).equals(name)) {
-                return state;
-            }
-        }
-        throw new PlatformException(
-                ErrorCode.INVALID_FIELD, "state is none of queued, running, paused, succeeded, failed, cancelled");
+        return endpoints.list(form, new RunEndpoints.Page(state, task, limit, cursor), caller);
     }
 
     @GetMapping("/adaptations/{id}")

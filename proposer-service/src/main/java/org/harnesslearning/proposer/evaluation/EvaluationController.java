@@ -25,9 +25,10 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code POST /evaluations} and everything under {@code /evaluations/{id}} but the report. */
+/** {@code POST /evaluations} and everything under {@code /evaluations} but the report. */
 @RestController
 class EvaluationController {
     private final RunEndpoints endpoints;
@@ -39,7 +40,8 @@ class EvaluationController {
     EvaluationController(
             RunEndpoints endpoints, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
         this.endpoints = endpoints;
-        this.form = new RunEndpoints.Form(RunKind.EVALUATION, "/evaluations", properties.reviseWait(), this::resource);
+        this.form = new RunEndpoints.Form(
+                RunKind.EVALUATION, "/evaluations", properties.reviseWait(), this::resource, this::entry);
         this.desk = desk;
         this.services = services;
         this.view = view;
@@ -52,6 +54,16 @@ class EvaluationController {
             @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
             Caller caller) {
         return endpoints.order(form, body, prefer, key, caller);
+    }
+
+    @GetMapping("/evaluations")
+    Map<String, Object> list(
+            @RequestParam(name = "state", required = false) @Nullable String state,
+            @RequestParam(name = "task", required = false) @Nullable String task,
+            @RequestParam(name = "limit", defaultValue = "20") int limit,
+            @RequestParam(name = "cursor", required = false) @Nullable String cursor,
+            Caller caller) {
+        return endpoints.list(form, new RunEndpoints.Page(state, task, limit, cursor), caller);
     }
 
     @GetMapping("/evaluations/{id}")
@@ -74,19 +86,11 @@ class EvaluationController {
     }
 
     private Map<String, Object> resource(RunRow run, Caller caller) {
-        List<EvaluationRow> evaluations = services.evaluations().all(run.id());
-        List<MeasuredQuestion> results = evaluations.stream()
-                .filter(evaluation -> evaluation.role() == EvaluationRow.Role.CANDIDATE)
-                .findFirst()
-                .map(EvaluationRow::results)
-                .orElse(List.of());
+        List<MeasuredQuestion> results = results(run);
         Map<String, Integer> byCode = new TreeMap<>();
         results.forEach(result -> byCode.merge(result.code().name(), 1, Integer::sum));
         boolean heldOut = RunView.settings(run).split() == Split.HELD_OUT;
-        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
-        fields.put("harness", run.seedHarness());
-        fields.put("score", RunView.score(run, results));
-        fields.put("result", run.result());
+        Map<String, Object> fields = entry(run, results, caller);
         fields.put("by_code", byCode);
         fields.put(
                 "questions",
@@ -94,6 +98,27 @@ class EvaluationController {
                         // Answers and exceptions of held-out questions may quote them: they go to scope admin only.
                         .map(result -> heldOut && !caller.admin() ? result.withoutAnswer() : result)
                         .toList());
+        return fields;
+    }
+
+    private List<MeasuredQuestion> results(RunRow run) {
+        return services.evaluations().all(run.id()).stream()
+                .filter(evaluation -> evaluation.role() == EvaluationRow.Role.CANDIDATE)
+                .findFirst()
+                .map(EvaluationRow::results)
+                .orElse(List.of());
+    }
+
+    /** What a list shows: all but what grows with the questions. */
+    private Map<String, Object> entry(RunRow run, Caller caller) {
+        return entry(run, results(run), caller);
+    }
+
+    private Map<String, Object> entry(RunRow run, List<MeasuredQuestion> results, Caller caller) {
+        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
+        fields.put("harness", run.seedHarness());
+        fields.put("score", RunView.score(run, results));
+        fields.put("result", run.result());
         fields.put("recorded", run.recorded());
         fields.put("usage", view.usage(run));
         fields.put(

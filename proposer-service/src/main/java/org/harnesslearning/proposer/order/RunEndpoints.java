@@ -1,6 +1,9 @@
 package org.harnesslearning.proposer.order;
 
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import org.harnesslearning.contracts.access.Caller;
 import org.harnesslearning.contracts.error.ErrorCode;
@@ -10,13 +13,14 @@ import org.harnesslearning.proposer.run.RunDesk;
 import org.harnesslearning.proposer.run.RunHttp;
 import org.harnesslearning.store.run.RunKind;
 import org.harnesslearning.store.run.RunRow;
+import org.harnesslearning.store.run.RunState;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.stereotype.Component;
 
-/** Ordering, reading and control over HTTP, the same for every kind of run. */
+/** Ordering, lists, reading and control over HTTP, the same for every kind of run. */
 @Component
 public class RunEndpoints {
     /** Where a run is controlled, below the path of its kind; the last part is {@code wish} of {@link #control}. */
@@ -38,9 +42,28 @@ public class RunEndpoints {
      * @param path path of all runs of this kind, such as {@code /revisions}
      * @param patience wait for the end of a new run where the request has no {@code Prefer} header
      * @param resource the answer's body, as a caller may see it
+     * @param entry the same in a list of many
      */
     public record Form(
-            RunKind kind, String path, Duration patience, BiFunction<RunRow, Caller, ? extends Object> resource) {}
+            RunKind kind,
+            String path,
+            Duration patience,
+            BiFunction<RunRow, Caller, ? extends Object> resource,
+            BiFunction<RunRow, Caller, ? extends Object> entry) {}
+
+    /**
+     * Which runs of a list.
+     *
+     * @param state name of a {@link RunState}; null for all
+     * @param task family or task id; null for all
+     * @param limit how many at most, 1 to 100
+     * @param cursor {@code next_cursor} of the page before; null for the first
+     */
+    public record Page(
+            @Nullable String state,
+            @Nullable String task,
+            int limit,
+            @Nullable String cursor) {}
 
     /**
      * Orders a run and waits for it as long as the caller likes: 200 when it has ended, else 202.
@@ -53,6 +76,42 @@ public class RunEndpoints {
         RunRow now = desk.await(form.kind(), run.id(), RunHttp.wait(prefer, form.patience(), properties.maxWait()));
         return RunHttp.ordered(
                 now, caller, form.path() + "/" + run.id(), form.resource().apply(now, caller));
+    }
+
+    /**
+     * Runs of a kind, newest first.
+     *
+     * @throws PlatformException INVALID_FIELD
+     */
+    public Map<String, Object> list(Form form, Page page, Caller caller) {
+        int limit = page.limit();
+        if (limit < 1 || limit > 100) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "limit must be from 1 to 100");
+        }
+        if (page.cursor() != null && !page.cursor().matches(form.kind().prefix() + "_[0-9a-z]{26}")) {
+            throw new PlatformException(ErrorCode.INVALID_FIELD, "cursor is not one that a list gave");
+        }
+        List<RunRow> runs = desk.newest(form.kind(), state(page.state()), page.task(), page.cursor(), limit + 1);
+        List<RunRow> shown = runs.size() > limit ? runs.subList(0, limit) : runs;
+        Map<String, Object> answer = new LinkedHashMap<>();
+        answer.put(
+                "data",
+                shown.stream().map(run -> form.entry().apply(run, caller)).toList());
+        answer.put("next_cursor", runs.size() > limit ? shown.getLast().id() : null);
+        return answer;
+    }
+
+    private static @Nullable RunState state(@Nullable String name) {
+        if (name == null) {
+            return null;
+        }
+        for (RunState state : RunState.values()) {
+            if (state.json().equals(name)) {
+                return state;
+            }
+        }
+        throw new PlatformException(
+                ErrorCode.INVALID_FIELD, "state is none of queued, running, paused, succeeded, failed, cancelled");
     }
 
     /**

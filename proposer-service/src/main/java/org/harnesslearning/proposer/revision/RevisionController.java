@@ -24,9 +24,10 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code POST /revise} and everything under {@code /revisions/{id}} but the prompts. */
+/** {@code POST /revise} and everything under {@code /revisions} but the prompts. */
 @RestController
 class RevisionController {
     private final RunEndpoints endpoints;
@@ -38,7 +39,8 @@ class RevisionController {
     RevisionController(
             RunEndpoints endpoints, RunDesk desk, RunServices services, RunView view, ProposerProperties properties) {
         this.endpoints = endpoints;
-        this.form = new RunEndpoints.Form(RunKind.REVISION, "/revisions", properties.reviseWait(), this::resource);
+        this.form = new RunEndpoints.Form(
+                RunKind.REVISION, "/revisions", properties.reviseWait(), this::resource, this::entry);
         this.desk = desk;
         this.services = services;
         this.view = view;
@@ -51,6 +53,16 @@ class RevisionController {
             @RequestHeader(name = "Idempotency-Key", required = false) @Nullable String key,
             Caller caller) {
         return endpoints.order(form, body, prefer, key, caller);
+    }
+
+    @GetMapping("/revisions")
+    Map<String, Object> list(
+            @RequestParam(name = "state", required = false) @Nullable String state,
+            @RequestParam(name = "task", required = false) @Nullable String task,
+            @RequestParam(name = "limit", defaultValue = "20") int limit,
+            @RequestParam(name = "cursor", required = false) @Nullable String cursor,
+            Caller caller) {
+        return endpoints.list(form, new RunEndpoints.Page(state, task, limit, cursor), caller);
     }
 
     @GetMapping("/revisions/{id}")
@@ -73,16 +85,22 @@ class RevisionController {
     }
 
     private Map<String, Object> resource(RunRow run, Caller caller) {
-        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
         RoundRow round = services.rounds().find(run.id(), 1).orElse(null);
         List<EvaluationRow> evaluations = services.evaluations().all(run.id());
-        fields.put("parent", run.seedHarness());
+        Map<String, Object> fields = entry(run, caller);
         fields.put("report", round == null ? null : round.report());
         fields.put(
                 "candidates",
                 services.candidates().ofRound(run.id(), 1).stream()
                         .map(candidate -> candidate(run, candidate, evaluations))
                         .toList());
+        return fields;
+    }
+
+    /** What a list shows: all but what grows with candidates and questions. */
+    private Map<String, Object> entry(RunRow run, Caller caller) {
+        Map<String, Object> fields = new LinkedHashMap<>(view.head(run, caller));
+        fields.put("parent", run.seedHarness());
         fields.put("counts", view.counts(run));
         fields.put("recorded", run.recorded());
         fields.put("usage", view.usage(run));

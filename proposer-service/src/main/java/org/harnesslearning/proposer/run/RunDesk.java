@@ -68,6 +68,16 @@ public class RunDesk {
     }
 
     /**
+     * Runs of a kind, newest first.
+     *
+     * @param before only ids below this one
+     */
+    public List<RunRow> newest(
+            RunKind kind, @Nullable RunState state, @Nullable String task, @Nullable String before, int limit) {
+        return services.runs().newest(kind, state, task, before, limit);
+    }
+
+    /**
      * Stores a run, its budget and its job, all or nothing.
      *
      * @param harness source of the starting harness

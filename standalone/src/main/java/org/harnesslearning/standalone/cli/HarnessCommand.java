@@ -54,6 +54,7 @@ public final class HarnessCommand {
                 case "demo" -> DemoCommand.run(options, surroundings);
                 case "train" -> TrainCommand.run(options, surroundings);
                 case "models" -> ModelsCommand.run(options, surroundings);
+                case "runs" -> RunsCommand.run(options, surroundings);
                 case "status" -> StatusCommand.run(options, surroundings);
                 default -> throw CommandException.usage("unknown command '" + command + "'");
             };
@@ -80,6 +81,7 @@ public final class HarnessCommand {
             case "eval" -> EvalCommand.HELP;
             case "train" -> TrainCommand.HELP;
             case "models" -> ModelsCommand.HELP;
+            case "runs" -> RunsCommand.HELP;
             case "status" -> StatusCommand.HELP;
             case "up" -> UP_HELP;
             default -> throw CommandException.usage("unknown command '" + command + "'");

@@ -456,6 +456,78 @@ class HarnessCommandTest {
                 .contains("Where to look next", "/docs", "admin-key", "./harness down");
     }
 
+    private static String listed(String id, String state, String message) {
+        return """
+                {"id":"%s","state":"%s","message":"%s","settings":{"task":{"reasoning_gym":{"family":"chain_sum"}}},
+                 "created_at":"2026-12-01T06:00:00.123Z","progress":{"done":3,"planned":9,"unit":"solver_calls"}}""".formatted(id, state, message);
+    }
+
+    private static String page(String next, String... runs) {
+        return "{\"data\":[" + String.join(",", runs) + "],\"next_cursor\":" + next + "}";
+    }
+
+    @Test
+    void runs_lists_all_kinds_with_the_reasons() {
+        api.on("GET /adaptations?limit=20&state=paused", 200, page("null"))
+                .on("GET /revisions?limit=20&state=paused", 200, page("null", listed("rev_1", "paused", "no solver")))
+                .on("GET /evaluations?limit=20&state=paused", 200, page("null", listed("evl_1", "paused", "no disk")))
+                .on("GET /training-runs?limit=20&state=paused", 200, page("null"));
+        assertThat(run("runs", "--state", "paused")).isEqualTo(ExitCode.DONE);
+        assertThat(output.lines())
+                .satisfiesExactly(
+                        line -> assertThat(line)
+                                .contains("rev_1", "paused", "2026-12-01T06:00:00Z", "chain_sum", "3/9", "no solver"),
+                        line -> assertThat(line).contains("evl_1", "no disk"));
+
+        api.on("GET /revisions?limit=5&task=a+b", 200, page("null", listed("rev_2", "running", "")));
+        assertThat(run("runs", "list", "--kind", "revisions", "--task", "a b", "--limit", "5", "--json"))
+                .isEqualTo(ExitCode.DONE);
+        assertThat(Json.mapper().readTree(output).path("id").asString()).isEqualTo("rev_2");
+    }
+
+    @Test
+    void runs_resume_all_reaches_the_paused_runs_of_every_page_and_tells_what_failed() {
+        api.on("GET /adaptations?state=paused&limit=100", 200, page("\"adp_2\"", listed("adp_2", "paused", "")))
+                .on(
+                        "GET /adaptations?state=paused&limit=100&cursor=adp_2",
+                        200,
+                        page("null", listed("adp_1", "paused", "")))
+                .on("GET /revisions?state=paused&limit=100", 200, page("null"))
+                .on("GET /evaluations?state=paused&limit=100", 200, page("null", listed("evl_1", "paused", "")))
+                .on("POST /adaptations/adp_2/resume", 409, "{\"code\":\"INVALID_STATE\",\"detail\":\"it runs\"}")
+                .on("POST /adaptations/adp_1/resume", 202, listed("adp_1", "queued", ""))
+                .on("POST /evaluations/evl_1/resume", 202, listed("evl_1", "queued", ""));
+        assertThat(run("runs", "resume", "all")).isEqualTo(ExitCode.FAILED);
+        assertThat(output.lines())
+                .satisfiesExactly(
+                        line -> assertThat(line).contains("adp_2", "INVALID_STATE", "it runs"),
+                        line -> assertThat(line).contains("request id"),
+                        line -> assertThat(line).isEqualTo("adp_1 queued"),
+                        line -> assertThat(line).isEqualTo("evl_1 queued"));
+    }
+
+    @Test
+    void runs_are_told_by_their_ids() {
+        api.on("POST /revisions/rev_1/cancel", 202, listed("rev_1", "cancelled", ""))
+                .on("POST /training-runs/trn_1/cancel", 202, listed("trn_1", "running", ""));
+        assertThat(run("runs", "cancel", "rev_1", "trn_1")).isEqualTo(ExitCode.DONE);
+        assertThat(output).isEqualTo("rev_1 cancelled\ntrn_1 running\n");
+        for (List<String> wrong : List.of(
+                List.of("runs", "cancel"),
+                List.of("runs", "cancel", "all"),
+                List.of("runs", "cancel", "rev_1", "whk_1"),
+                List.of("runs", "cancel", "rev_1/../../keys"),
+                List.of("runs", "forget", "rev_1"),
+                List.of("runs", "list", "rev_1"),
+                List.of("runs", "--kind", "keys"),
+                List.of("runs", "--kind", "training-runs", "--task", "x"))) {
+            assertThat(run(wrong.toArray(String[]::new))).as(wrong.toString()).isEqualTo(ExitCode.USAGE);
+        }
+        assertThat(api.seen("POST /revisions/rev_1/cancel"))
+                .as("nothing was told")
+                .hasSize(1);
+    }
+
     @Test
     void demo_refuses_recorded_models() {
         api.on("GET /models", 200, "{\"data\":[{\"id\":\"tape\",\"kind\":\"recorded\"}]}");
