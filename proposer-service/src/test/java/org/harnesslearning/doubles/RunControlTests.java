@@ -8,6 +8,8 @@ import java.util.Map;
 import org.harnesslearning.contracts.error.ErrorCode;
 import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.contracts.trace.WorkContext;
+import org.harnesslearning.testing.LogLines;
 import org.harnesslearning.testing.RequiresPostgres;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -324,7 +326,14 @@ class RunControlTests {
         platform.executor.awaitHeld();
         accepted(path, "pause");
         awaitState(path, "paused");
-        JsonNode run = told(path, "cancel").json();
+        JsonNode run;
+        try (LogLines lines = new LogLines("org.harnesslearning.proposer.run.RunMetrics")) {
+            run = told(path, "cancel").json();
+            String id = run.get("id").asString();
+            assertThat(lines.with(id + " cancelled"))
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.getMDCPropertyMap()).containsEntry(WorkContext.RUN, id));
+        }
 
         assertThat(run.get("state").asString()).isEqualTo("cancelled");
         assertThat(run.at("/candidates/0/outcome").asString()).isEqualTo("not_finished");

@@ -4,9 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.HostConfig;
 import java.io.IOException;
@@ -26,11 +23,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
 import org.harnesslearning.contracts.trace.WorkContext;
 import org.harnesslearning.executor.TestSandboxes;
+import org.harnesslearning.testing.LogLines;
 import org.harnesslearning.testing.RequiresDocker;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 @RequiresDocker
 class DockerEngineTests {
@@ -129,27 +126,21 @@ class DockerEngineTests {
 
     @Test
     void a_leftover_of_a_run_goes_in_the_name_of_that_run() throws InterruptedException {
-        Logger logger = (Logger) LoggerFactory.getLogger(DockerEngine.class);
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        try (TestSandboxes lost = new TestSandboxes(Map.of())) {
+        try (TestSandboxes lost = new TestSandboxes(Map.of());
+                LogLines lines = new LogLines(DockerEngine.class.getName())) {
             SandboxContainer left;
             try (WorkContext.Fields _ = WorkContext.named("adp_1", null)) {
                 left = lost.engine().start(new ContainerSpec(lost.image(), "adp_1/r1", 64));
             }
             SandboxContainer pooled = lost.engine().start(new ContainerSpec(lost.image(), "pool", 64));
-            logger.addAppender(lines);
             assertThat(reap(lost, Duration.ZERO, "test", Set.of())).isEqualTo(2);
-            assertThat(lines.list)
-                    .filteredOn(line -> line.getFormattedMessage().startsWith("removing"))
+            assertThat(lines.with("removing the leftover"))
                     .extracting(
                             line -> line.getFormattedMessage().replaceAll(".* of ", ""),
                             line -> line.getMDCPropertyMap().get(WorkContext.RUN))
                     .containsExactlyInAnyOrder(tuple("adp_1/r1", "adp_1"), tuple("pool", null));
             left.close();
             pooled.close();
-        } finally {
-            logger.detachAppender(lines);
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.function.ToDoubleFunction;
 import org.harnesslearning.contracts.execution.Usage;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.contracts.outcome.OutcomeCode;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.harnesslearning.proposer.ProposerProperties;
 import org.harnesslearning.proposer.settings.RunSettings;
 import org.harnesslearning.store.run.CandidateOutcome;
@@ -97,7 +98,10 @@ public class RunMetrics {
     void ended(RunRow run, RunState state) {
         meters.counter("proposer.runs.ended", "kind", run.kind().json(), "state", state.json())
                 .increment();
-        LOG.info("{} {}", run.id(), state.json());
+        // Not always in a worker's thread: a run that no worker has is cancelled in the caller's.
+        try (WorkContext.Fields _ = WorkContext.named(run.id(), null)) {
+            LOG.info("{} {}", run.id(), state.json());
+        }
         if (state.terminal()) {
             RunSettings settings = Json.mapper().treeToValue(run.settings(), RunSettings.class);
             cost(

@@ -2,6 +2,7 @@ package org.harnesslearning.trainer.run;
 
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.harnesslearning.contracts.trace.WorkContext;
 import org.jspecify.annotations.Nullable;
 
 /** Watches from the side how long the current step takes, and tells once when one exceeds the limit. */
@@ -33,7 +34,10 @@ final class StepWatch implements AutoCloseable {
     StepWatch(String run, Duration limit, Consumer<Stall> told) {
         this.limit = limit;
         this.told = told;
-        this.thread = Thread.ofVirtual().name("watch-" + run).start(this::watch);
+        Runnable watch = this::watch;
+        this.thread = Thread.ofVirtual()
+                .name("watch-" + run)
+                .start(WorkContext.current().wrap(watch));
     }
 
     synchronized void begin(long nextStep) {
