@@ -47,7 +47,8 @@ check, evaluate --arms A,B  --parts revisions,scorings,chains,best,noise,demonst
                 --families A,B  --sft-version V  --grpo-version V
                 --sets A,B: evaluate has one more arm for each of these sets, the untrained model with its demonstrations
                 --adapters DIR: with the adapters of another experiment's folder, for an --out that has none
-corpus to grpo  --temperature X (0.8)  --top-p X (0.95): of sampling; the checks of grpo keep to the defaults
+corpus to grpo  --temperature X (0.8)  --top-p X (0.95): of sampling, in check and evaluate too; the checks of grpo keep to
+                the defaults, and a folder takes edits of one temperature for each set of families
                 --max-tokens N (768)  --solver-max-tokens N (512)
                 --rank N (8)  --micro-batch TOKENS (16384)  --gradient-checkpointing true|false
 up              --device cpu|cuda (cpu)  --model NAME=FILE (may be repeated; without: all models of the cache)

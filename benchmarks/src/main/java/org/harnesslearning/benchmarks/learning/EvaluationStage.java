@@ -21,6 +21,9 @@ final class EvaluationStage {
     /** Polls for which a paused run rests. */
     private static final int REST_POLLS = 5;
 
+    /** At which the edits of files were sampled that do not say so. */
+    private static final double UNNAMED_TEMPERATURE = 0.8;
+
     private final Experiment experiment;
     private final Plan plan;
     private final RawFile file;
@@ -96,11 +99,25 @@ final class EvaluationStage {
         }
     }
 
+    /** @throws LearnException if the folder's edits of this set were sampled at another temperature */
     EvaluationStage(Experiment experiment, Plan plan) {
         this.experiment = experiment;
         this.plan = plan;
         this.file = experiment.file(Experiment.OUTCOMES);
-        file.lines().forEach(line -> done.add(line.path("key").asString("")));
+        for (JsonNode line : file.lines()) {
+            done.add(line.path("key").asString(""));
+            double temperature = line.path("temperature").asDouble(UNNAMED_TEMPERATURE);
+            if (line.has("arm") && ours(line) && temperature != plan.temperature()) {
+                throw new LearnException("the edits of '" + plan.set() + "' in " + experiment.out()
+                        + " were sampled at temperature " + temperature + ": give --temperature " + temperature
+                        + ", or another --out");
+            }
+        }
+    }
+
+    private boolean ours(JsonNode line) {
+        return line.path("set").asString("").equals(plan.set())
+                && line.path("solver").asString("").equals(plan.solver());
     }
 
     /** Measures what is missing; false when the time was up before the end. */
@@ -269,13 +286,14 @@ final class EvaluationStage {
         return true;
     }
 
-    private static ObjectNode line(String type, Arm arm, String family, int repeat) {
+    private ObjectNode line(String type, Arm arm, String family, int repeat) {
         return Json.mapper()
                 .createObjectNode()
                 .put("type", type)
                 .put("arm", arm.name())
                 .put("model", arm.model())
                 .put("demonstrations", arm.demonstrations())
+                .put("temperature", plan.temperature())
                 .put("family", family)
                 .put("repeat", repeat);
     }
@@ -404,8 +422,7 @@ final class EvaluationStage {
     private void best(List<Jobs.Job> jobs) {
         Map<String, JsonNode> best = new HashMap<>();
         for (JsonNode line : file.lines("proposal")) {
-            if (!line.path("set").asString("").equals(plan.set())
-                    || !line.path("solver").asString("").equals(plan.solver())
+            if (!ours(line)
                     || line.path("repeat").asInt(0) != 0
                     || !line.path("outcome").asString("").equals("scored")) {
                 continue;
