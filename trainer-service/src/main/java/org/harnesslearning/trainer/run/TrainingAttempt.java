@@ -15,6 +15,8 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import org.harnesslearning.contracts.error.ErrorType;
+import org.harnesslearning.contracts.error.PlatformException;
 import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.store.run.RunState;
 import org.harnesslearning.store.run.Wanted;
@@ -229,6 +231,12 @@ final class TrainingAttempt implements AutoCloseable {
                 if (waiting
                         && (stop == Stop.PAUSE || stop == Stop.DRAIN)
                         && !Thread.currentThread().isInterrupted()) {
+                    leave(work, millisSince(start));
+                }
+                throw e;
+            } catch (PlatformException e) {
+                // What it waits for came to nothing, and that pauses the run.
+                if (waiting && e.code().type() == ErrorType.RESOURCES) {
                     leave(work, millisSince(start));
                 }
                 throw e;

@@ -265,6 +265,24 @@ class PausedWaitTest {
     }
 
     @Test
+    void a_run_whose_groups_come_to_nothing_pauses_at_its_last_step_and_loses_none() {
+        stage.proposer.known = model -> !model.endsWith("-policy-2") && stage.served(model);
+        String run = stage.order(Loops.order("grpo", """
+                {"candidates": 4, "groups_per_batch": 2, "iterations": 2, "max_staleness": 1, "kl_coefficient": 0.05,
+                 "failures_in_row": 2, "lora": {"rank": 4, "dropout": 0.1}, "optimizer": {"learning_rate": 0.01}}"""));
+        JsonNode paused =
+                stage.await(run, found -> found.get("state").asString().equals("paused"));
+        assertThat(paused.get("message").asString()).contains("2 groups in a row came to nothing");
+        assertThat(paused.at("/progress/done").asInt()).isEqualTo(4);
+        assertThat(stage.checkpoints(run)).containsExactly(4L, 3L);
+
+        stage.proposer.known = stage::served;
+        stage.tell(run, "resume");
+        assertThat(stage.end(run)).isEqualTo(policy);
+        stage.assertLostNoStep(run);
+    }
+
+    @Test
     void a_supervised_run_pauses_while_it_gathers_and_asks_its_teachers_for_nothing_twice() {
         stage.proposer.slow = true;
         String run = stage.order(Loops.sft());
