@@ -2,7 +2,6 @@ package org.harnesslearning.gateway.page;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A revision or an evaluation as a list of the API answers it, as far as pages show it. */
@@ -17,13 +16,11 @@ record OrderAnswer(
         RunAnswer.@Nullable Score score,
         boolean recorded,
         RunAnswer.@Nullable Usage usage) {
-    private static final Set<String> ENDS = Set.of("succeeded", "failed", "cancelled");
-
     /** Answer of the list. */
     record Listed(List<OrderAnswer> data, @Nullable String nextCursor) {}
 
     /** Whether it has ended. */
     public boolean over() {
-        return ENDS.contains(state);
+        return RunAnswer.ENDS.contains(state);
     }
 }

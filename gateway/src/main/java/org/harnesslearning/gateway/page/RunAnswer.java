@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -25,6 +26,9 @@ record RunAnswer(
         boolean recorded,
         @Nullable Usage usage,
         @Nullable String lineageHash) {
+
+    /** States in which a run of any kind has ended. */
+    static final Set<String> ENDS = Set.of("succeeded", "failed", "cancelled");
 
     /** Answer of the list. */
     record Listed(List<RunAnswer> data, @Nullable String nextCursor) {}
@@ -228,7 +232,7 @@ record RunAnswer(
 
     /** Whether it has ended. */
     public boolean over() {
-        return state.equals("succeeded") || state.equals("failed") || state.equals("cancelled");
+        return ENDS.contains(state);
     }
 
     /** Whether an interval lies above 0: the gain is more than chance. */
