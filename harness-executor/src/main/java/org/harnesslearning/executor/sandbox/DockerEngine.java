@@ -27,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -157,8 +156,7 @@ public final class DockerEngine implements AutoCloseable {
      * known.
      */
     private <T extends @Nullable Object> T call(Supplier<T> command) {
-        Callable<T> work = command::get;
-        FutureTask<T> task = new FutureTask<>(WorkContext.current().wrap(work));
+        FutureTask<T> task = new FutureTask<>(command::get);
         Thread.ofVirtual().name("docker-control").start(task);
         long end = System.nanoTime() + settings.controlTimeout().toNanos();
         boolean interrupted = false;
@@ -238,9 +236,10 @@ public final class DockerEngine implements AutoCloseable {
         // Known before the engine is asked: an answer that gets lost must not leave a container that nobody knows.
         String name = "harness-" + UUID.randomUUID();
         registered.add(name);
+        String run = WorkContext.run(); // of this thread; the engine is called in another
         String id = null;
         try {
-            id = call(() -> create(spec, name));
+            id = call(() -> create(spec, name, run));
             registered.add(id);
         } catch (NotFoundException e) {
             throw new SandboxFaultException("The image " + spec.image() + " is missing", e);
@@ -289,7 +288,7 @@ public final class DockerEngine implements AutoCloseable {
         }
     }
 
-    private String create(ContainerSpec spec, String name) {
+    private String create(ContainerSpec spec, String name, @Nullable String run) {
         long memory = spec.memoryMib() * MIB;
         HostConfig host = HostConfig.newHostConfig()
                 .withNetworkMode("none")
@@ -319,7 +318,6 @@ public final class DockerEngine implements AutoCloseable {
                 INSTANCE, instance,
                 JOB, spec.job(),
                 DEADLINE, Long.toString(deadline.getEpochSecond())));
-        String run = WorkContext.run();
         if (run != null) {
             labels.put(RUN, run);
         }

@@ -14,6 +14,15 @@ final class Arguments {
         this.values = Map.copyOf(values);
     }
 
+    /** How many words stand before the first option. */
+    static int words(List<String> arguments) {
+        int words = 0;
+        while (words < arguments.size() && !arguments.get(words).startsWith("--")) {
+            words++;
+        }
+        return words;
+    }
+
     /**
      * Reads options.
      *

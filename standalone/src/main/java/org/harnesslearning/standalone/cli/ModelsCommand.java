@@ -30,10 +30,7 @@ final class ModelsCommand {
     private ModelsCommand() {}
 
     static ExitCode run(List<String> given, Surroundings surroundings) {
-        int words = 0;
-        while (words < given.size() && !given.get(words).startsWith("--")) {
-            words++;
-        }
+        int words = Arguments.words(given);
         List<String> verb = given.subList(0, words);
         Set<String> named = new java.util.HashSet<>(Surroundings.OPTIONS);
         named.addAll(Set.of("reason", "wait"));

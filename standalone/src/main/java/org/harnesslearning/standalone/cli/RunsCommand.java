@@ -50,10 +50,7 @@ final class RunsCommand {
     private RunsCommand() {}
 
     static ExitCode run(List<String> given, Surroundings surroundings) {
-        int words = 0;
-        while (words < given.size() && !given.get(words).startsWith("--")) {
-            words++;
-        }
+        int words = Arguments.words(given);
         String action = words == 0 ? "list" : given.getFirst();
         List<String> ids = words == 0 ? List.of() : given.subList(1, words);
         List<String> options = given.subList(words, given.size());
