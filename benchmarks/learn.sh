@@ -34,7 +34,7 @@ corpus          --families A,B  --teacher NAME  --demonstrations SET (default)  
                 corpus has of each family
 sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank N (8)  --evaluate-every N (5)
                 --patience N (4)  --steps N (1000)  --share-of-best X (0): only edits that score at least this share of the
-                best one of their state
+                best one of their state  --from VERSION: go on from this adapter instead of a new one
 grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (5e-5)  --staleness N (0)
                 --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (5) steps
                 --check true|false (true): each kept version on the withheld families; after --patience N (2) checks in a row

@@ -196,8 +196,13 @@ public final class Learn {
         method.set("engine", engine());
         method.putObject("optimizer").put("learning_rate", options.number("learning-rate", 2e-4));
         int steps = options.whole("steps", 1000);
+        String from = options.text("from");
         options.end();
         if (experiment.version("sft") == null) {
+            if (from != null) {
+                experiment.bringVersion(from);
+                request.put("parent", from);
+            }
             ArrayNode corpora = method.putArray("corpus");
             List<String> ids = experiment.bringCorpora();
             if (ids.isEmpty()) {
@@ -430,12 +435,17 @@ public final class Learn {
     private boolean bring(Experiment experiment) {
         options.end();
         List<String> corpora = experiment.bringCorpora();
+        int versions = 0;
         for (JsonNode line : experiment.versions()) {
-            experiment.bringVersion(line.path("version").asString(""));
+            String version = line.path("version").asString("");
+            if (experiment.has(version)) {
+                experiment.bringVersion(version);
+                versions++;
+            } else {
+                experiment.say("the adapter of %s is not in the folder: it is left out", version);
+            }
         }
-        experiment.say(
-                "the platform has %d corpora and %d versions",
-                corpora.size(), experiment.versions().size());
+        experiment.say("the platform has %d corpora and %d versions", corpora.size(), versions);
         return true;
     }
 }

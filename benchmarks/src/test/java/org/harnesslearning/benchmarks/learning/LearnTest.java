@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.harnesslearning.contracts.hash.Hashes;
+import org.harnesslearning.contracts.json.Json;
 import org.harnesslearning.standalone.smoke.SmokeEdits;
 import org.harnesslearning.standalone.smoke.TinyCheckpoint;
 import org.harnesslearning.tasks.SeedHarness;
@@ -175,6 +176,7 @@ class LearnTest {
                             "false"))
                     .contains("grpo step 1:");
             samplesAreKept(out);
+            thePolicyTeachesItself(out);
 
             String[] evaluation = {
                 "--parts",
@@ -221,6 +223,35 @@ class LearnTest {
                 .allSatisfy(line -> assertThat(line.at("/row/harness").asString(""))
                         .isNotEmpty()
                         .isNotEqualTo(Hashes.harness(SeedHarness.MINIMAL)));
+    }
+
+    /** A version writes a corpus of its own, from which its training goes on; versions that nobody has are left out. */
+    private void thePolicyTeachesItself(Path out) throws Exception {
+        Path own = folder.resolve("own");
+        String version = new RawFile(out, Experiment.VERSIONS)
+                .lines()
+                .getFirst()
+                .path("version")
+                .asString("");
+        RawFile known = new RawFile(own, Experiment.VERSIONS);
+        Files.createDirectories(own);
+        ObjectNode lost = Json.mapper().createObjectNode();
+        lost.put("version", "sha256:" + "0".repeat(64)).put("stage", "grpo").put("base", "tiny");
+        lost.putArray("files").add("adapter-000000000000.zip");
+        known.add(List.of(lost));
+        assertThat(learn(own, "import"))
+                .contains("is not in the folder: it is left out", "the platform has 0 corpora and 0 versions");
+
+        String[] teacher = {
+            "--teacher", "tiny@" + version, "--demonstrations", "none", "--candidates", "4", "--passes", "1"
+        };
+        assertThat(learn(own, "corpus", teacher)).contains("accepted=");
+        assertThat(learn(own, "sft", "--from", version, "--epochs", "1", "--rank", "16", "--alpha", "64"))
+                .contains("sft step 1:");
+        assertThat(new RawFile(own, Experiment.TRAINING).lines("ordered"))
+                .singleElement()
+                .satisfies(line ->
+                        assertThat(line.at("/request/parent").asString("")).isEqualTo(version));
     }
 
     /** Another folder takes over the adapters; a version whose adapter is nowhere is left out and said to be. */
