@@ -4,6 +4,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * How the platform is started.
@@ -66,6 +69,24 @@ record Options(Path data, String host, int port, boolean training, List<String> 
     /** Whether the log's lines are JSON objects: the property that switches it in a service run alone has any value. */
     boolean jsonLogs() {
         return properties.stream().anyMatch(property -> property.startsWith(JSON_LOGS));
+    }
+
+    /**
+     * A service's arguments with the properties that were given, which replace those of the same name: Spring would take
+     * one that stands there twice for a list.
+     *
+     * @param own each as {@code --name=value}
+     */
+    List<String> over(List<String> own) {
+        Set<String> given = properties.stream().map(Options::name).collect(Collectors.toSet());
+        Stream<String> kept = own.stream().filter(argument -> !given.contains(name(argument.substring(2))));
+        return Stream.concat(kept, properties.stream().map(property -> "--" + property))
+                .toList();
+    }
+
+    private static String name(String property) {
+        int equals = property.indexOf('=');
+        return equals < 0 ? property : property.substring(0, equals);
     }
 
     private static int port(String text) {

@@ -177,10 +177,7 @@ final class Platform implements AutoCloseable {
         if (service == Service.GATEWAY) {
             property(arguments, "gateway.key.bootstrap", adminKey);
         }
-        for (String property : options.properties()) {
-            arguments.add("--" + property);
-        }
-        return arguments;
+        return options.over(arguments);
     }
 
     /** Every fetched model can be trained. */

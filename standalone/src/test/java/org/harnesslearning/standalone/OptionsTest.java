@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -31,6 +32,20 @@ class OptionsTest {
         assertThat(options.host()).isEqualTo("0.0.0.0");
         assertThat(options.data()).isEqualTo(Path.of("/other"));
         assertThat(options.properties()).containsExactly("a.b=c", "d=e");
+    }
+
+    @Test
+    void a_property_that_is_given_replaces_the_platforms_own() {
+        Options options =
+                of("--set", "trainer.checkpoints[a]=/given", "--set", "list=1", "--set", "list=2", "--set", "flag");
+        assertThat(options.over(
+                        List.of("--trainer.checkpoints[a]=/cache", "--trainer.checkpoints[ab]=/other", "--flag=x")))
+                .containsExactly(
+                        "--trainer.checkpoints[ab]=/other",
+                        "--trainer.checkpoints[a]=/given",
+                        "--list=1",
+                        "--list=2",
+                        "--flag");
     }
 
     @Test
