@@ -17,7 +17,8 @@ import org.harnesslearning.llm.graph.ElementType;
  *
  * <p>For each matrix there are two buffers, (slots · rank + 1, inputs) and (slots · rank + 1, outputs): an adapter owns
  * {@code rank} rows of each, and the last row stays zero. A step binds the rows from the first to the last adapter in use,
- * or the zero row where none is. Memory is taken up only once rows are written.
+ * or the zero row where none is; one that is captured, whose addresses and shapes have to stay, binds all of them. Rows
+ * that no adapter has taken are zero. On a processor memory is taken up only once rows are written.
  *
  * <p>Used by the engine thread.
  */
@@ -95,7 +96,7 @@ final class AdapterStack implements AutoCloseable {
             erase(rows(ups.get(i), slot, inputs.get(i).outputs(), ranks[slot]));
         }
         ranks[slot] = 0;
-        close(); // views of ranges that may not come again
+        close(); // views of ranges that may not come again; bindings have references of their own
     }
 
     private void erase(MemorySegment part) {
@@ -126,6 +127,11 @@ final class AdapterStack implements AutoCloseable {
         return end == 0 ? new Range(slots * rank, slots * rank + 1) : new Range(first, end);
     }
 
+    /** All rows. */
+    Range all() {
+        return new Range(0, slots * rank + 1);
+    }
+
     /** Binds the factors of some rows. */
     void bind(IoBinding io, Range range) {
         List<Value> values = bound.computeIfAbsent(range, this::values);
@@ -149,8 +155,8 @@ final class AdapterStack implements AutoCloseable {
         return memory.tensor(buffer.asSlice(range.from() * row, range.width() * row), type, range.width(), columns);
     }
 
-    /** The mask of a step, (rows of the batch, 1, width of the range); the caller closes it. */
-    Value mask(int[] used, Range range) {
+    /** Writes the mask of a step, (rows of the batch, 1, width of the range). */
+    void writeMask(int[] used, Range range) {
         for (int row = 0; row < used.length; row++) {
             int first = used[row] * rank;
             for (int i = 0; i < range.width(); i++) {
@@ -160,7 +166,11 @@ final class AdapterStack implements AutoCloseable {
             }
         }
         memory.upload(mask, hostMask, (long) used.length * range.width());
-        return memory.tensor(mask, ElementType.BOOL, used.length, 1, range.width());
+    }
+
+    /** A view of the mask; the caller closes it. */
+    Value mask(int rows, Range range) {
+        return memory.tensor(mask, ElementType.BOOL, rows, 1, range.width());
     }
 
     @Override

@@ -18,11 +18,14 @@ import org.jspecify.annotations.Nullable;
  * @param prompt for the tokens of a prompt
  * @param step for one token of each of several rows; the same as {@code prompt} if one graph does both
  * @param single for one token of one row; the same as {@code step} if there is no special one
- * @param adapted for everything where a row has an adapter; the same as {@code prompt} if that one takes adapters
+ * @param adapted for the tokens of a prompt with an adapter; the same as {@code prompt} if that one takes adapters
+ * @param adaptedStep for one token of each of several rows of which one has an adapter; the same as {@code adapted} if one
+ *     graph does both
  * @param type number type of the cache
- * @param captured whether steps without adapters are captured as CUDA graphs
+ * @param captured whether steps are captured as CUDA graphs
  */
-record DecoderPlan(Graph prompt, Graph step, Graph single, Graph adapted, ElementType type, boolean captured) {
+record DecoderPlan(
+        Graph prompt, Graph step, Graph single, Graph adapted, Graph adaptedStep, ElementType type, boolean captured) {
 
     /**
      * A graph and what it was made for.
@@ -35,20 +38,21 @@ record DecoderPlan(Graph prompt, Graph step, Graph single, Graph adapted, Elemen
     /** One graph for everything on the host's processor. */
     static DecoderPlan processor(Built built) {
         Graph graph = new Graph(built, Target.processor());
-        return new DecoderPlan(graph, graph, graph, graph, ElementType.FLOAT, false);
+        return new DecoderPlan(graph, graph, graph, graph, graph, ElementType.FLOAT, false);
     }
 
     /** Two graphs on the host's processor: one for a token of one row without adapter, one for everything else. */
     static DecoderPlan processor(Built built, Built single) {
         Graph graph = new Graph(built, Target.processor());
-        return new DecoderPlan(graph, graph, new Graph(single, Target.processor()), graph, ElementType.FLOAT, false);
+        return new DecoderPlan(
+                graph, graph, new Graph(single, Target.processor()), graph, graph, ElementType.FLOAT, false);
     }
 
     /** One graph of ONNX Runtime's operators for everything on a GPU, or two if there are adapters. */
     static DecoderPlan gpu(Checkpoint checkpoint, Options options, ElementType type, boolean captured) {
         Graph graph = graph(checkpoint, options.withAdapters(false), Target.gpu(type));
         Graph adapted = options.adapters() ? graph(checkpoint, options, Target.gpu(type)) : graph;
-        return new DecoderPlan(graph, graph, graph, adapted, type, captured);
+        return new DecoderPlan(graph, graph, graph, adapted, adapted, type, captured);
     }
 
     /** A graph for each use, with the operators of {@link DecoderOperators}. */
@@ -61,6 +65,7 @@ record DecoderPlan(Graph prompt, Graph step, Graph single, Graph adapted, Elemen
                 step,
                 DecoderGraph.allDense(checkpoint, type) ? graph(checkpoint, plain, Target.single(type)) : step,
                 options.adapters() ? graph(checkpoint, options, Target.prompt(type)) : prompt,
+                options.adapters() ? graph(checkpoint, options, Target.step(type)) : step,
                 type,
                 captured);
     }
@@ -71,7 +76,7 @@ record DecoderPlan(Graph prompt, Graph step, Graph single, Graph adapted, Elemen
 
     /** All weights; some may occur more than once. */
     List<Weight> weights() {
-        return Stream.of(prompt, step, single, adapted)
+        return Stream.of(prompt, step, single, adapted, adaptedStep)
                 .distinct()
                 .flatMap(graph -> graph.built().weights().stream())
                 .toList();

@@ -74,6 +74,7 @@ final class OnnxDecoder implements Decoder {
     private final Stage step;
     private final Stage single;
     private final Stage adapted;
+    private final Stage adaptedStep;
     private final @Nullable AdapterStack adapterStack;
     private final Deque<Native> owned = new ArrayDeque<>();
 
@@ -211,8 +212,18 @@ final class OnnxDecoder implements Decoder {
                     plan.step().equals(plan.prompt()) ? prompt : stage(plan.step(), weights, threads, plan.captured());
             this.single =
                     plan.single().equals(plan.step()) ? step : stage(plan.single(), weights, threads, plan.captured());
-            this.adapted =
-                    plan.adapted().equals(plan.prompt()) ? prompt : stage(plan.adapted(), weights, threads, false);
+            this.adapted = plan.adapted().equals(plan.prompt())
+                    ? prompt
+                    : stage(
+                            plan.adapted(),
+                            weights,
+                            threads,
+                            plan.captured() && plan.adapted().equals(plan.adaptedStep()));
+            this.adaptedStep = plan.adaptedStep().equals(plan.adapted())
+                    ? adapted
+                    : plan.adaptedStep().equals(plan.step())
+                            ? step
+                            : stage(plan.adaptedStep(), weights, threads, plan.captured());
             LOG.info(
                     "weights rearranged in {} ms, sessions made in {} ms",
                     (placed - start) / 1_000_000,
@@ -412,7 +423,10 @@ final class OnnxDecoder implements Decoder {
         return maxSequence;
     }
 
-    /** Captures the steps that plain requests need, so that none has to wait for it. */
+    /**
+     * Captures the steps that plain requests need, so that none has to wait for it; with adapters a step is captured when
+     * its size comes for the first time.
+     */
     @Override
     public void prepare() {
         if (!plan.captured()) {
@@ -442,7 +456,7 @@ final class OnnxDecoder implements Decoder {
     public List<Candidates> step(int[] pasts, int[] tokens, List<Shaping> shapings) {
         Stage stage = shapings.stream().allMatch(shaping -> shaping.adapter() == Shaping.NO_ADAPTER)
                 ? pasts.length == 1 ? single : step
-                : adapted;
+                : adaptedStep;
         int padded = pasts.length;
         if (stage.captured && stage.target.ownAttention()) {
             // Fewer sizes are captured; our attention leaves the rows alone that fill up.
@@ -664,6 +678,7 @@ final class OnnxDecoder implements Decoder {
 
         private final Stage stage;
         private final int count;
+        private final boolean replayed;
         private final IoBinding io;
         private final RunOptions options = new RunOptions();
         private final List<Value> values = new ArrayList<>();
@@ -677,6 +692,7 @@ final class OnnxDecoder implements Decoder {
         Binding(Stage stage, int firstRow, int count, boolean replayed) {
             this.stage = stage;
             this.count = count;
+            this.replayed = replayed;
             this.io = new IoBinding(stage.session);
             if (stage.captured) {
                 options.AddConfigEntry("gpu_graph_id", replayed ? Integer.toString(++graphIds) : "-1");
@@ -711,6 +727,13 @@ final class OnnxDecoder implements Decoder {
             io.BindOutput(DecoderGraph.TOP_LOGITS, value(topLogits.device(), ElementType.FLOAT, count, top));
             io.BindOutput(DecoderGraph.TOP_TOKENS, value(topTokens.device(), ElementType.INT64, count, top));
             io.BindOutput(DecoderGraph.LOG_SUM, value(logSum.device(), ElementType.FLOAT, count, 1));
+            AdapterStack stack = adapterStack;
+            if (replayed && stack != null && stage.takesAdapters) {
+                stack.bind(io, stack.all());
+                Value mask = stack.mask(count, stack.all());
+                values.add(mask);
+                io.BindInput(DecoderGraph.ADAPTER_MASK, mask);
+            }
         }
 
         void run(int length, int widest, List<Shaping> shapings) {
@@ -745,13 +768,20 @@ final class OnnxDecoder implements Decoder {
                 stage.session.Run(options, io);
                 return;
             }
-            int[] used = shapings.stream().mapToInt(Shaping::adapter).toArray();
+            int[] used = new int[count];
+            Arrays.setAll(used, i -> i < shapings.size() ? shapings.get(i).adapter() : Shaping.NO_ADAPTER);
+            if (replayed) {
+                stack.writeMask(used, stack.all());
+                stage.session.Run(options, io);
+                return;
+            }
             AdapterStack.Range range = stack.range(used);
             if (!range.equals(adapterRows)) {
                 stack.bind(io, range);
                 adapterRows = range;
             }
-            try (Value mask = stack.mask(used, range)) {
+            stack.writeMask(used, range);
+            try (Value mask = stack.mask(count, range)) {
                 io.BindInput(DecoderGraph.ADAPTER_MASK, mask);
                 stage.session.Run(options, io);
             }
