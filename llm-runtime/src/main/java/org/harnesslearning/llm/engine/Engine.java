@@ -281,7 +281,7 @@ final class Engine implements LanguageModel {
 
     private void run() {
         try {
-            decoder.prepare();
+            prepare();
             while (awaitWork()) {
                 try {
                     turn();
@@ -292,6 +292,15 @@ final class Engine implements LanguageModel {
             }
         } finally {
             shutDown();
+        }
+    }
+
+    /** What fails here is tried again by the first request that needs it, and fails that one with its cause. */
+    private void prepare() {
+        try {
+            decoder.prepare();
+        } catch (RuntimeException | Error e) {
+            LOG.error("the engine of {} could not be prepared", card.name(), e);
         }
     }
 

@@ -116,7 +116,7 @@ public final class ModelLoader {
                             options.maxAdapterRank(),
                             new HostMemory(),
                             DecoderPlan.noOperators());
-                case Device.Cuda cuda -> onCuda(checkpoint, options, graph, rows, cuda);
+                case Device.Cuda cuda -> CaptureGate.beside(() -> onCuda(checkpoint, options, graph, rows, cuda));
             };
         } catch (RuntimeException | Error e) {
             checkpoint.close();

@@ -577,13 +577,13 @@ final class OnnxDecoder implements Decoder {
     @Override
     public void writeAdapter(int slot, LoraAdapter adapter) {
         memory.enter();
-        adapterStack().write(slot, adapter);
+        CaptureGate.beside(() -> adapterStack().write(slot, adapter));
     }
 
     @Override
     public void clearAdapter(int slot) {
         memory.enter();
-        adapterStack().clear(slot);
+        CaptureGate.beside(() -> adapterStack().clear(slot));
     }
 
     private AdapterStack adapterStack() {
@@ -628,9 +628,11 @@ final class OnnxDecoder implements Decoder {
     /** Frees all native memory, whatever of it there is yet. */
     private void release() {
         memory.enter();
-        while (!owned.isEmpty()) {
-            owned.pop().close();
-        }
+        CaptureGate.beside(() -> {
+            while (!owned.isEmpty()) {
+                owned.pop().close();
+            }
+        });
     }
 
     /** Something in native memory. */
@@ -663,7 +665,15 @@ final class OnnxDecoder implements Decoder {
                 binding = new Binding(this, firstRow, count, replayed);
                 bindings.put(key, binding);
             }
-            binding.run(length, widest, shapings);
+            Binding bound = binding;
+            if (!target.gpu()) {
+                bound.run(length, widest, shapings);
+            } else if (replayed && !bound.recorded) {
+                CaptureGate.alone(() -> bound.run(length, widest, shapings));
+                bound.recorded = true;
+            } else {
+                CaptureGate.beside(() -> bound.run(length, widest, shapings));
+            }
         }
 
         @Override
@@ -686,6 +696,7 @@ final class OnnxDecoder implements Decoder {
         private @Nullable Value hit;
         private @Nullable Value taken;
         private AdapterStack.@Nullable Range adapterRows;
+        private boolean recorded;
         private int boundLength;
         private int boundWidth;
 

@@ -385,6 +385,16 @@ class EngineTest {
     }
 
     @Test
+    void anEngineThatCouldNotBePreparedAnswersAllTheSame() {
+        try (Engine engine = engine(decoder().withoutPreparation())) {
+            GenerationRequest request =
+                    GenerationRequest.greedy(prompt(1, 2, 3, 4, 5), 6).withIgnoreEndTokens(true);
+            assertSame(engine.submit(request).result().join().sequences().getFirst(), expected(request, 0));
+            assertThat(engine.statistics().failedSteps()).isZero();
+        }
+    }
+
+    @Test
     void anEngineThatRunsOutOfMemoryGoesOn() {
         HashDecoder decoder = decoder();
         try (Engine engine = engine(decoder)) {

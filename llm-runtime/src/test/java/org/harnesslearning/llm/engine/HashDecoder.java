@@ -26,6 +26,7 @@ final class HashDecoder implements Decoder {
     private final AtomicInteger stepsUntilFailure = new AtomicInteger(Integer.MAX_VALUE);
     private volatile @Nullable Throwable failure;
     private volatile boolean moveFails;
+    private volatile boolean preparationFails;
     private final Map<Integer, String> adapters = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
@@ -55,6 +56,19 @@ final class HashDecoder implements Decoder {
     /** Makes the next move of a row fail. */
     void failNextMove() {
         moveFails = true;
+    }
+
+    /** Makes the preparation fail. */
+    HashDecoder withoutPreparation() {
+        preparationFails = true;
+        return this;
+    }
+
+    @Override
+    public void prepare() {
+        if (preparationFails) {
+            throw new IllegalStateException("the device does not capture");
+        }
     }
 
     boolean closed() {
