@@ -36,7 +36,8 @@ sft             --epochs N (4)  --batch N (8)  --learning-rate X (2e-4)  --rank 
                 --patience N (4)  --steps N (1000)  --share-of-best X (0): only edits that score at least this share of the
                 best one of their state  --from VERSION: go on from this adapter instead of a new one
 grpo            --steps N (40)  --groups N (6) a step  --candidates N (8)  --learning-rate X (5e-5)  --staleness N (0)
-                --reward MODE (absolute)  --kl X (0)  --measure-kl true|false  --from VERSION  --keep-every N (5) steps
+                --reward absolute|delta_dev|improvement_dev|delta_same_batch (absolute)  --kl X (0)  --measure-kl true|false
+                --from VERSION  --keep-every N (5) steps
                 --check true|false (true): each kept version on the withheld families; after --patience N (2) checks in a row
                 that are clearly below the best the run ends; the best version is the one that counts
                 --states N (1) starting harnesses of a family beside the minimal one, which takes --minimal N (1) turns

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code absolute}: the dev mean, {@code bonus} more when the edit applied and passed the static check and once more
  * when it was scored; an invalid edit has only the bonuses that it earned, {@code LEAK_SUSPECT} and {@code NO_CHANGE}
  * exactly 0. Delta modes: the edited harness' mean minus the parent's; an invalid edit 0; no bonus. So a harmful edit is
- * worse than an invalid one in the delta modes and better in {@code absolute}. What the platform failed at has no reward.
+ * worse than an invalid one in the delta modes and better in {@code absolute}; in {@code improvement_dev}, the delta cut
+ * off at 0, harmful, invalid and ineffective edits are worth the same. What the platform failed at has no reward.
  *
  * @param bonus of each of the two steps of validity, {@code absolute} only; 0 to 1
  */
@@ -43,8 +44,9 @@ public record Rewards(RewardMode mode, double bonus) {
                 }
                 yield switch (mode) {
                     case ABSOLUTE -> new Reward.Given(mean, mean + bonus + bonus, true);
-                    case DELTA_SAME_BATCH, DELTA_DEV -> {
-                        double gain = baseline == null ? Double.NaN : mean - baseline;
+                    case DELTA_SAME_BATCH, DELTA_DEV, IMPROVEMENT_DEV -> {
+                        double delta = baseline == null ? Double.NaN : mean - baseline;
+                        double gain = mode == RewardMode.IMPROVEMENT_DEV ? Math.max(0, delta) : delta;
                         yield new Reward.Given(gain, gain, true);
                     }
                 };
@@ -54,7 +56,7 @@ public record Rewards(RewardMode mode, double bonus) {
                         0,
                         switch (mode) {
                             case ABSOLUTE -> passedStatic(code) ? bonus : 0;
-                            case DELTA_SAME_BATCH, DELTA_DEV -> 0;
+                            case DELTA_SAME_BATCH, DELTA_DEV, IMPROVEMENT_DEV -> 0;
                         },
                         false);
             case Judged.InfraFailure(OutcomeCode code) ->

@@ -166,7 +166,7 @@ public class Groups {
             TrainingContext.Desk desk) {
         ObjectNode request = (ObjectNode) group.request();
         Double parentDev = null;
-        if (mode == RewardMode.DELTA_DEV || selection == Selection.KEEP_INCUMBENT) {
+        if (mode.parentOnDev() || selection == Selection.KEEP_INCUMBENT) {
             parentDev = evaluate(request, revision.parent(), Split.DEV, 0, key, patience, desk);
         }
         Map<String, Double> sameBatch = new HashMap<>();
@@ -188,7 +188,7 @@ public class Groups {
         Double baseline = switch (mode) {
             case ABSOLUTE -> null;
             case DELTA_SAME_BATCH -> revision.reportMean();
-            case DELTA_DEV -> parentDev;
+            case DELTA_DEV, IMPROVEMENT_DEV -> parentDev;
         };
         return new Measured(mode, baseline, parentDev, sameBatch);
     }

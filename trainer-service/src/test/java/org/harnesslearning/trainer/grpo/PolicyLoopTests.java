@@ -403,6 +403,18 @@ class PolicyLoopTests {
         assertThat(samples(dev.run(), 1)).extracting(SampleRow::rewardWithBonus).containsExactly(0.75, 0.25);
 
         platform.proposer.evaluated.clear();
+        LearningPlatform.Opened improvement = platform.open(
+                TrainingKind.GRPO,
+                FAMILIES,
+                "{\"candidates\": 2, \"groups_per_batch\": 1, \"reward_mode\": \"improvement_dev\"}");
+        improvement.work().step();
+        improvement.work().close();
+        assertThat(platform.proposer.evaluated)
+                .singleElement()
+                .satisfies(
+                        request -> assertThat(request.get("split").asString()).isEqualTo("dev"));
+
+        platform.proposer.evaluated.clear();
         LearningPlatform.Opened same = platform.open(
                 TrainingKind.GRPO,
                 FAMILIES,

@@ -61,6 +61,23 @@ class RewardsTests {
         }
     }
 
+    @Test
+    void an_improvement_is_paid_and_harm_no_effect_and_no_validity_are_worth_the_same() {
+        Rewards improvement = new Rewards(RewardMode.IMPROVEMENT_DEV, 0.05);
+
+        assertThat(given(improvement.of(new Judged.Scored(0.75), 0.25)).withBonus())
+                .isEqualTo(0.5);
+        for (Judged judged : new Judged[] {
+            new Judged.Scored(0.25), new Judged.Scored(0.0), new Judged.Invalid(OutcomeCode.SMOKE_ERROR)
+        }) {
+            Reward.Given reward = given(improvement.of(judged, 0.25));
+            assertThat(reward.plain()).isZero();
+            assertThat(reward.withBonus()).isZero();
+        }
+        assertThat(given(improvement.of(new Judged.Scored(0.0), 0.25)).valid()).isTrue();
+        assertThat(missing(improvement.of(new Judged.Scored(0.5), null))).isEqualTo(Reward.Reason.NO_BASELINE);
+    }
+
     @ParameterizedTest
     @EnumSource(RewardMode.class)
     void what_the_platform_failed_at_has_no_reward_in_any_mode(RewardMode mode) {
