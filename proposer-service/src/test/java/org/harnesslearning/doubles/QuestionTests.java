@@ -130,6 +130,9 @@ class QuestionTests {
         JsonNode status = platform.api.get("/status").json();
         assertThat(status.at("/runs/succeeded").asLong()).isEqualTo(1);
         assertThat(status.at("/runs/queued").asLong()).isZero();
+        assertThat(status.at("/runs_by_kind/adaptation")).isEqualTo(status.path("runs"));
+        assertThat(status.at("/runs_by_kind/revision/succeeded").asLong(-1)).isZero();
+        assertThat(status.at("/runs_by_kind/evaluation/paused").asLong(-1)).isZero();
         assertThat(status.at("/sandbox/executors").asLong()).isEqualTo(2);
         assertThat(status.at("/sandbox/running").asLong()).isEqualTo(3);
         assertThat(status.at("/sandbox/idle").asLong()).isEqualTo(7);

@@ -1,6 +1,7 @@
 package org.harnesslearning.gateway.page;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -8,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** What the platform does now, as the API answers it. */
 record StatusAnswer(
         Map<String, Long> runs,
+        @Nullable Map<String, Map<String, Long>> runsByKind,
         Jobs jobs,
         Sandbox sandbox,
         Solver solver,
@@ -34,6 +36,33 @@ record StatusAnswer(
             @Nullable Double cost) {}
 
     record Minute(Instant at, long tokens, long questions) {}
+
+    /**
+     * Runs of another kind than adaptations that have not ended.
+     *
+     * @param kind as the page of runs takes it
+     * @param text such as {@code 3 revisions at work, 1 paused}
+     */
+    public record Beside(String kind, String text) {}
+
+    /** What is under way beside the adaptations; kinds without such runs are left out. */
+    public List<Beside> beside() {
+        List<Beside> beside = new ArrayList<>();
+        for (String kind : List.of("revision", "evaluation")) {
+            // An older service beside this one does not count them.
+            Map<String, Long> counts = runsByKind == null ? Map.of() : runsByKind.getOrDefault(kind, Map.of());
+            long working = counts.getOrDefault("running", 0L) + counts.getOrDefault("queued", 0L);
+            long paused = counts.getOrDefault("paused", 0L);
+            if (working + paused > 0) {
+                long first = working > 0 ? working : paused;
+                beside.add(new Beside(
+                        kind + "s",
+                        first + " " + kind + (first == 1 ? "" : "s") + (working > 0 ? " at work" : " paused")
+                                + (working > 0 && paused > 0 ? ", " + paused + " paused" : "")));
+            }
+        }
+        return beside;
+    }
 
     /** Runs in a state. */
     public long runs(String state) {

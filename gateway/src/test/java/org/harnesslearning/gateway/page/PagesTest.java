@@ -507,6 +507,13 @@ class PagesTest {
     }
 
     @Test
+    void the_overview_says_what_is_under_way_beside_adaptations() throws Exception {
+        assertThat(signedIn("read").get("/ui").body())
+                .contains("<a href=\"/ui/runs?kind=revisions\">3 revisions at work, 4 paused</a>")
+                .contains("<a href=\"/ui/runs?kind=evaluations\">1 evaluation paused</a>");
+    }
+
+    @Test
     void passes_progress_on_to_a_browser_with_a_cookie_alone() throws Exception {
         Visitor operator = signedIn("run");
         operator.post("/ui/runs", Map.of("csrf", operator.token("/ui/runs/new"), "task", "chain_sum"));

@@ -794,6 +794,9 @@ final class PlatformDouble implements AutoCloseable {
         }
         return """
                 {"runs": {"queued": 1, "running": 1, "paused": 0, "succeeded": 14, "failed": 0, "cancelled": 2},
+                 "runs_by_kind": {"adaptation": {"queued": 1, "running": 1, "paused": 0, "succeeded": 14, "failed": 0, "cancelled": 2},
+                  "revision": {"queued": 2, "running": 1, "paused": 4, "succeeded": 30, "failed": 0, "cancelled": 0},
+                  "evaluation": {"queued": 0, "running": 0, "paused": 1, "succeeded": 3, "failed": 0, "cancelled": 0}},
                  "jobs": {"waiting": 1, "working": 1, "oldest_waiting_s": 4.2},
                  "sandbox": {"executors": 1, "running": 3, "waiting": 0, "idle": 4, "starting": 0},
                  "solver": {"calls_in_flight": 3, "tokens_per_s": 41.7, "calls_per_s": 1.9, "window_s": 60},

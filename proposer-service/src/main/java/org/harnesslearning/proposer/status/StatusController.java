@@ -40,13 +40,13 @@ class StatusController {
     @GetMapping("/status")
     Map<String, Object> status() {
         Instant since = clock.instant().minus(DAY);
-        Map<String, Long> runs = new TreeMap<>();
-        for (RunState state : RunState.values()) {
-            runs.put(state.json(), 0L);
+        Map<String, Map<String, Long>> byKind = new LinkedHashMap<>();
+        for (RunKind kind : RunKind.values()) {
+            byKind.put(kind.json(), runs(kind));
         }
-        runs.putAll(activity.runs(RunKind.ADAPTATION));
         Map<String, Object> status = new LinkedHashMap<>();
-        status.put("runs", runs);
+        status.put("runs", byKind.get(RunKind.ADAPTATION.json()));
+        status.put("runs_by_kind", byKind);
         status.put("jobs", activity.jobs());
         status.put("sandbox", activity.sandbox(LOST_AFTER));
         status.put("solver", activity.solver(WINDOW));
@@ -54,6 +54,15 @@ class StatusController {
         status.put("spend", spend(since));
         status.put("history", activity.minutes(MINUTES));
         return status;
+    }
+
+    private Map<String, Long> runs(RunKind kind) {
+        Map<String, Long> runs = new TreeMap<>();
+        for (RunState state : RunState.values()) {
+            runs.put(state.json(), 0L);
+        }
+        runs.putAll(activity.runs(kind));
+        return runs;
     }
 
     private Map<String, Object> spend(Instant since) {
