@@ -64,6 +64,12 @@ final class Api implements AutoCloseable {
                 ANSWER.plusSeconds(waitS)));
     }
 
+    /** Puts a zip. */
+    JsonNode putZip(String path, byte[] zip) {
+        return json(send(
+                request(path).header("Content-Type", "application/zip").PUT(BodyPublishers.ofByteArray(zip)), ANSWER));
+    }
+
     /** Opens a stream of events after the one named; the caller closes the stream. */
     InputStream events(String path, String lastEventId) throws IOException {
         HttpRequest.Builder request = request(path).header("Accept", "text/event-stream");

@@ -1,6 +1,9 @@
 package org.harnesslearning.standalone.cli;
 
 import java.io.PrintStream;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,9 +19,12 @@ final class ModelsCommand {
                    ./harness models versions NAME
                    ./harness models promote NAME sha256:… [--force] [--reason TEXT] [--wait S]
                    ./harness models rollback NAME [--reason TEXT]
+                   ./harness models import ADAPTER --base MODEL
 
             NAME of `promote` is the name that the version is served under. Without --force it is promoted only if it beats
             what the name serves, on families kept out of training; --force needs a key of scope admin.
+            ADAPTER is a zip, or a folder, of adapter_config.json and adapter_model.safetensors as a platform gives them; what
+            was imported runs as MODEL@sha256:… (needs a key of scope admin, and a platform that takes adapters).
 
               --wait S              how long to wait for the comparison (600)
               --json                print the answer as it comes
@@ -33,12 +39,12 @@ final class ModelsCommand {
         int words = Arguments.words(given);
         List<String> verb = given.subList(0, words);
         Set<String> named = new java.util.HashSet<>(Surroundings.OPTIONS);
-        named.addAll(Set.of("reason", "wait"));
+        named.addAll(Set.of("reason", "wait", "base"));
         Arguments arguments = Arguments.parse(given.subList(words, given.size()), named, Set.of("force", "json"));
         String action = verb.isEmpty() ? "list" : verb.getFirst();
         int expected = switch (action) {
             case "list" -> 1;
-            case "versions", "rollback" -> 2;
+            case "versions", "rollback", "import" -> 2;
             case "promote" -> 3;
             default -> throw CommandException.usage("unknown command 'models " + action + "'; see --help");
         };
@@ -51,6 +57,7 @@ final class ModelsCommand {
                 case "list" -> list(api, arguments, out);
                 case "versions" -> versions(api, verb.get(1), arguments, out);
                 case "promote" -> promote(api, verb.get(1), verb.get(2), arguments, out);
+                case "import" -> bring(api, AdapterZip.of(Path.of(verb.get(1))), arguments, out);
                 default -> rollback(api, verb.get(1), arguments, out);
             };
         }
@@ -122,6 +129,20 @@ final class ModelsCommand {
         } else {
             out.println("Still comparing; see " + api.base()
                     + answer.path("links").path("self").asString(""));
+        }
+        return ExitCode.DONE;
+    }
+
+    private static ExitCode bring(Api api, AdapterZip adapter, Arguments arguments, PrintStream out) {
+        String base = arguments.required("base");
+        JsonNode answer = api.putZip(
+                "/models/versions/" + adapter.version() + "/adapter?base="
+                        + URLEncoder.encode(base, StandardCharsets.UTF_8),
+                adapter.bytes());
+        if (arguments.flag("json")) {
+            out.println(Json.write(answer));
+        } else {
+            out.println("Imported " + base + "@" + adapter.version() + ".");
         }
         return ExitCode.DONE;
     }

@@ -3,6 +3,7 @@ package org.harnesslearning.standalone.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.harnesslearning.contracts.json.Json;
+import org.harnesslearning.llm.checkpoint.LoraAdapter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -218,5 +220,40 @@ class TrainCommandTest {
         api.on("POST /models/policy/rollback", 200, "{\"name\":\"policy\",\"serving\":null}");
         assertThat(run("models", "rollback", "policy")).isEqualTo(ExitCode.DONE);
         assertThat(output).contains("policy serves its base model again");
+    }
+
+    @Test
+    void an_adapter_is_imported_from_a_folder_or_a_zip_under_the_hash_of_its_files() throws IOException {
+        byte[] config = "{\"r\": 8}".getBytes(StandardCharsets.UTF_8);
+        byte[] weights = {1, 2, 3};
+        Path adapter = Files.createDirectories(folder.resolve("adapter"));
+        Files.write(adapter.resolve(LoraAdapter.CONFIG_FILE), config);
+        assertThat(run("models", "import", adapter.toString(), "--base", "tiny"))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("holds no adapter_model.safetensors");
+        Files.write(adapter.resolve(LoraAdapter.WEIGHTS_FILE), weights);
+        assertThat(run("models", "import", adapter.toString())).isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("--base");
+
+        String version = LoraAdapter.hash(config, weights);
+        String call = "PUT /models/versions/" + version + "/adapter?base=tiny";
+        api.on(call, 200, "{\"version\":{\"id\":\"" + version + "\"}}");
+        assertThat(run("models", "import", adapter.toString(), "--base", "tiny"))
+                .isEqualTo(ExitCode.DONE);
+        assertThat(output).isEqualTo("Imported tiny@" + version + ".\n");
+
+        Path zip = Files.write(
+                folder.resolve("adapter.zip"), AdapterZip.of(adapter).bytes());
+        assertThat(run("models", "import", zip.toString(), "--base", "tiny")).isEqualTo(ExitCode.DONE);
+        assertThat(api.seen(call))
+                .hasSize(2)
+                .allSatisfy(seen -> assertThat(seen.body())
+                        .startsWith("PK")
+                        .contains(LoraAdapter.CONFIG_FILE, LoraAdapter.WEIGHTS_FILE));
+        assertThat(run("models", "import", folder.resolve("none.zip").toString(), "--base", "tiny"))
+                .isEqualTo(ExitCode.USAGE);
+        assertThat(errors).contains("none.zip can't be read");
+        Files.writeString(zip, "no zip");
+        assertThat(run("models", "import", zip.toString(), "--base", "tiny")).isEqualTo(ExitCode.USAGE);
     }
 }
