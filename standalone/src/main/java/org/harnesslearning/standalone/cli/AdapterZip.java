@@ -3,6 +3,7 @@ package org.harnesslearning.standalone.cli;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 import org.harnesslearning.contracts.hash.Hashes;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * An adapter as the model registry takes it.
@@ -51,6 +53,18 @@ record AdapterZip(String version, byte[] bytes) {
         } catch (IOException e) {
             throw CommandException.usage(path + " can't be read as an adapter: " + e);
         }
+    }
+
+    /** Has the platform know it as a version of the base; the platform's answer. */
+    JsonNode bring(Api api, String base) {
+        return api.putZip(
+                "/models/versions/" + version + "/adapter?base=" + URLEncoder.encode(base, StandardCharsets.UTF_8),
+                bytes);
+    }
+
+    /** Name of the base model with this adapter. */
+    String under(String base) {
+        return base + "@" + version;
     }
 
     private static String hex(byte[] bytes) {

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import tools.jackson.databind.JsonNode;
 
@@ -25,6 +26,8 @@ final class DemoCommand {
               --demonstrations SET  earlier turns for the proposer (default); none for no set
               --model NAME          proposer and solver (qwen2.5-coder-1.5b)
               --small               qwen2.5-coder-0.5b instead: faster, weaker
+              --learned             the proposer has learned: the adapter of docs/learned-proposer.md, no demonstrations
+              --adapter FILE        the same with an adapter of yours for the model, as `models import` takes it
               --seed N              of the run (1)
               --out FILE            where the resulting harness goes
               --down                stop the platform at the end, if this command started it
@@ -51,6 +54,7 @@ final class DemoCommand {
                 "held-out",
                 "demonstrations",
                 "model",
+                "adapter",
                 "seed",
                 "out"));
         Arguments arguments = Arguments.parse(given, named, Set.of("small", "down"));
@@ -69,7 +73,11 @@ final class DemoCommand {
         PrintStream out = surroundings.out();
         try (Api api = surroundings.connect(arguments)) {
             refuseRecorded(api, model);
-            printPlan(family, model, plan, arguments, out);
+            Optional<AdapterZip> adapter = arguments.text("adapter").map(file -> AdapterZip.of(Path.of(file)));
+            adapter.ifPresent(zip -> zip.bring(api, model));
+            String proposed = adapter.map(zip -> zip.under(model)).orElse(model);
+            String demonstrations = arguments.text("demonstrations").orElse(adapter.isPresent() ? "none" : "default");
+            printPlan(family, model, proposed, demonstrations, plan, out);
             Estimate estimate = calibrate(api, family, model, plan, surroundings);
             out.println("  expected     " + estimate + " on this machine, from a first measurement");
             out.println();
@@ -79,8 +87,8 @@ final class DemoCommand {
             body.put("candidates", plan.candidates());
             body.put("rounds", plan.rounds());
             Map<String, Object> proposer = new LinkedHashMap<>();
-            proposer.put("model", model);
-            arguments.text("demonstrations").ifPresent(set -> proposer.put("demonstrations", set));
+            proposer.put("model", proposed);
+            proposer.put("demonstrations", demonstrations);
             body.put("proposer", proposer);
             body.put("solver", Map.of("model", model));
             arguments.integer("seed", 0).ifPresent(seed -> body.put("seed", seed));
@@ -112,16 +120,21 @@ final class DemoCommand {
     }
 
     private static void printPlan(
-            String family, String model, Estimate.Plan plan, Arguments arguments, PrintStream out) {
+            String family, String model, String proposed, String demonstrations, Estimate.Plan plan, PrintStream out) {
         out.println("Plan");
         out.println("  task         Reasoning Gym family " + family);
         out.println("  model        " + model + ", as proposer and as solver, on this machine's processor");
+        if (!proposed.equals(model)) {
+            out.println("  adapter      the proposer's: " + proposed);
+        }
         out.println("  questions    " + plan.feedback() + " feedback (in the proposer's report), " + plan.dev()
                 + " dev (choose the best), " + plan.heldOut() + " held out (measured once, at the end)");
         out.println("  rounds       " + plan.rounds() + " of " + plan.candidates() + " candidates each");
-        out.println("  examples     demonstrations '"
-                + arguments.text("demonstrations").orElse("default")
-                + "', from other families; each one's own harness is scored beside the result");
+        out.println("  examples     "
+                + (demonstrations.equals("none")
+                        ? "none"
+                        : "demonstrations '" + demonstrations
+                                + "', from other families; each one's own harness is scored beside the result"));
         out.println("  sandbox      one Docker container a harness and split, without network");
         out.flush();
     }

@@ -1,8 +1,6 @@
 package org.harnesslearning.standalone.cli;
 
 import java.io.PrintStream;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -135,14 +133,11 @@ final class ModelsCommand {
 
     private static ExitCode bring(Api api, AdapterZip adapter, Arguments arguments, PrintStream out) {
         String base = arguments.required("base");
-        JsonNode answer = api.putZip(
-                "/models/versions/" + adapter.version() + "/adapter?base="
-                        + URLEncoder.encode(base, StandardCharsets.UTF_8),
-                adapter.bytes());
+        JsonNode answer = adapter.bring(api, base);
         if (arguments.flag("json")) {
             out.println(Json.write(answer));
         } else {
-            out.println("Imported " + base + "@" + adapter.version() + ".");
+            out.println("Imported " + adapter.under(base) + ".");
         }
         return ExitCode.DONE;
     }

@@ -3,6 +3,7 @@ package org.harnesslearning.standalone.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -454,6 +455,30 @@ class HarnessCommandTest {
         assertThat(output)
                 .contains("chain_sum", "qwen2.5-coder-1.5b", "2 of 3 candidates", "4 feedback", "minutes")
                 .contains("Where to look next", "/docs", "admin-key", "./harness down");
+    }
+
+    @Test
+    void demo_with_an_adapter_brings_it_and_shows_the_proposer_no_demonstrations() throws IOException {
+        Path adapter = Files.createDirectories(folder.resolve("adapter"));
+        Files.writeString(adapter.resolve("adapter_config.json"), "{}");
+        Files.writeString(adapter.resolve("adapter_model.safetensors"), "weights");
+        String version = AdapterZip.of(adapter).version();
+        String brought = "PUT /models/versions/" + version + "/adapter?base=qwen2.5-coder-1.5b";
+        servesARun(finished(0.8, 0.6, "none"));
+        api.on("GET /models", 200, "{\"data\":[{\"id\":\"qwen2.5-coder-1.5b\",\"kind\":\"local\"}]}")
+                .on(brought, 200, "{}")
+                .on("POST /evaluations", 202, "{\"id\":\"evl_1\",\"state\":\"running\"}")
+                .on(
+                        "GET /evaluations/evl_1",
+                        200,
+                        "{\"id\":\"evl_1\",\"state\":\"succeeded\",\"usage\":{\"solver\":{\"calls\":2,"
+                                + "\"prompt_tokens\":150,\"completion_tokens\":100,\"ms\":4000}}}");
+        assertThat(run("demo", "--adapter", adapter.toString())).as(errors).isEqualTo(ExitCode.DONE);
+        assertThat(api.seen(brought)).hasSize(1);
+        assertThat(api.seen("POST /adapt").getFirst().body())
+                .contains("\"proposer\":{\"model\":\"qwen2.5-coder-1.5b@" + version + "\",\"demonstrations\":\"none\"}")
+                .contains("\"solver\":{\"model\":\"qwen2.5-coder-1.5b\"}");
+        assertThat(output).contains("adapter      the proposer's", "examples     none");
     }
 
     private static String listed(String id, String state, String message) {
