@@ -16,6 +16,7 @@ import org.harnesslearning.llm.GenerationResult;
 import org.harnesslearning.llm.LanguageModel;
 import org.harnesslearning.llm.NumberType;
 import org.harnesslearning.llm.Sampling;
+import org.harnesslearning.llm.Sequence;
 import org.harnesslearning.llm.checkpoint.LoraAdapter;
 
 /**
@@ -26,7 +27,8 @@ import org.harnesslearning.llm.checkpoint.LoraAdapter;
  * {@code type} (AUTO), {@code graphs} (true), {@code prompt} (128), {@code new} (64), {@code batches} (1,8),
  * {@code repeats} (3), {@code resident} (6 places for adapters), {@code rank} (16, most of a place).
  *
- * <p>The first eight tokens of a row without and of one with the adapter are printed, to compare runs by.
+ * <p>The first eight tokens of a row without and of one with the adapter are printed, and a hash of all tokens of all rows, to
+ * compare runs by.
  */
 public final class AdapterBenchmark {
 
@@ -78,7 +80,7 @@ public final class AdapterBenchmark {
         }
     }
 
-    /** The mean time of a step, and the first tokens of the rows without and with the adapter. */
+    /** The mean time of a step, and the first tokens of the rows without and with the adapter with the hash of all. */
     private record Step(double ms, String tokens) {}
 
     private static Step step(LanguageModel model, int prompt, int fresh, int batch, int adapted) {
@@ -90,6 +92,7 @@ public final class AdapterBenchmark {
         Generation plain = adapted == batch ? null : model.submit(request.withSamples(batch - adapted));
         double ms = Double.POSITIVE_INFINITY;
         StringBuilder first = new StringBuilder();
+        int hash = 1;
         for (Generation generation : new Generation[] {plain, tuned}) {
             if (generation != null) {
                 GenerationResult result = generation.result().join();
@@ -97,8 +100,11 @@ public final class AdapterBenchmark {
                 ms = Math.min(ms, result.decode().toNanos() / 1e6 / (fresh - 1));
                 first.append(Arrays.toString(
                         Arrays.copyOf(result.sequences().getFirst().tokenIds(), 8)));
+                for (Sequence sequence : result.sequences()) {
+                    hash = 31 * hash + Arrays.hashCode(sequence.tokenIds());
+                }
             }
         }
-        return new Step(ms, first.toString());
+        return new Step(ms, first.append(String.format(" hash %08x", hash)).toString());
     }
 }

@@ -190,6 +190,25 @@ public final class LoraAdapter {
         });
     }
 
+    /**
+     * Checks that a number type can hold the adapter.
+     *
+     * @param most its greatest finite number
+     * @throws CheckpointException if not
+     */
+    public void checkRange(float most) {
+        pairs.forEach((name, pair) -> {
+            for (float[] factor : new float[][] {pair.a(), pair.b()}) {
+                for (float value : factor) {
+                    if (Math.abs(value) > most) {
+                        throw new CheckpointException(
+                                path, name + " has the value " + value + ", and the model's numbers end at " + most);
+                    }
+                }
+            }
+        });
+    }
+
     private static byte[] bytes(Path file) {
         try {
             if (!Files.isRegularFile(file)) {

@@ -17,8 +17,8 @@ import org.harnesslearning.llm.graph.ElementType;
  *
  * <p>For each matrix there are two buffers, (slots · rank + 1, inputs) and (slots · rank + 1, outputs): an adapter owns
  * {@code rank} rows of each, and the last row stays zero. A step binds the rows from the first to the last adapter in use,
- * or the zero row where none is; one that is captured, whose addresses and shapes have to stay, binds all of them. Rows
- * that no adapter has taken are zero. On a processor memory is taken up only once rows are written.
+ * or the zero row where none is; one that is captured, whose addresses and shapes have to stay, binds those of all slots.
+ * Rows that no adapter has taken are zero. On a processor memory is taken up only once rows are written.
  *
  * <p>Used by the engine thread.
  */
@@ -127,9 +127,9 @@ final class AdapterStack implements AutoCloseable {
         return end == 0 ? new Range(slots * rank, slots * rank + 1) : new Range(first, end);
     }
 
-    /** All rows. */
+    /** All rows of adapters; the zero row is not needed where the mask leaves out the others. */
     Range all() {
-        return new Range(0, slots * rank + 1);
+        return new Range(0, slots * rank);
     }
 
     /** Binds the factors of some rows. */

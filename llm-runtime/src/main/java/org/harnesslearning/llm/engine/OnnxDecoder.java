@@ -7,6 +7,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -52,6 +53,7 @@ final class OnnxDecoder implements Decoder {
     private static final Logger LOG = LoggerFactory.getLogger(OnnxDecoder.class);
     private static final int PROBE_TOKENS = 16;
     private static final long ALIGNMENT = 256;
+    private static final float MOST_FLOAT16 = 65_504;
 
     /** Fewest penalised tokens a row that a captured step is made for; more double. */
     private static final int CAPTURED_WIDTH = 64;
@@ -423,10 +425,7 @@ final class OnnxDecoder implements Decoder {
         return maxSequence;
     }
 
-    /**
-     * Captures the steps that plain requests need, so that none has to wait for it; with adapters a step is captured when
-     * its size comes for the first time.
-     */
+    /** Captures the steps that requests without penalties need, so that none has to wait for it. */
     @Override
     public void prepare() {
         if (!plan.captured()) {
@@ -436,8 +435,10 @@ final class OnnxDecoder implements Decoder {
         int count = 1;
         while (true) {
             int[] zeros = new int[count];
-            List<Shaping> shapings = java.util.Collections.nCopies(count, Shaping.PLAIN);
-            step(zeros, zeros, shapings);
+            step(zeros, zeros, Collections.nCopies(count, Shaping.PLAIN));
+            if (adapterStack != null) {
+                step(zeros, zeros, Collections.nCopies(count, Shaping.PLAIN.withAdapter(0)));
+            }
             if (count == batch) {
                 break;
             }
@@ -572,6 +573,10 @@ final class OnnxDecoder implements Decoder {
     @Override
     public void checkAdapter(LoraAdapter adapter) {
         adapter.checkShapes(config);
+        if (plan.type() == ElementType.FLOAT16) {
+            // An infinity would reach the rows of other adapters: masked, it is multiplied by 0.
+            adapter.checkRange(MOST_FLOAT16);
+        }
     }
 
     @Override

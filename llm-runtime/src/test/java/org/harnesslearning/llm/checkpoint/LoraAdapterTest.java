@@ -164,4 +164,23 @@ class LoraAdapterTest {
                 .isInstanceOf(CheckpointException.class)
                 .hasMessageContaining("was made for the base sha256:01");
     }
+
+    @Test
+    void anAdapterWhoseValuesTheModelsNumbersDoNotHoldIsRefused() {
+        LoraAdapter adapter = LoraAdapter.read(Goldens.adapter("llama-all"));
+        float most = 0;
+        for (LoraAdapter.Pair pair : adapter.pairs().values()) {
+            for (float[] factor : new float[][] {pair.a(), pair.b()}) {
+                for (float value : factor) {
+                    most = Math.max(most, Math.abs(value));
+                }
+            }
+        }
+        adapter.checkRange(most);
+        float less = Math.nextDown(most);
+        assertThatThrownBy(() -> adapter.checkRange(less))
+                .isInstanceOf(CheckpointException.class)
+                .hasMessageContaining("blk.")
+                .hasMessageContaining("the model's numbers end at " + less);
+    }
 }

@@ -183,6 +183,7 @@ class GpuGraphTest {
                     captured ? new ReferenceOperators(checkpoint.config(), headNorms) : DecoderPlan.noOperators();
             try (OnnxDecoder decoder =
                     new OnnxDecoder(checkpoint, ROWS, ROWS, POSITIONS, 1, plan, 3, 8, new HostMemory(), operators)) {
+                decoder.prepare();
                 seen.add(changingAdapters(decoder, adapter));
             }
         }
@@ -201,7 +202,7 @@ class GpuGraphTest {
                 .isGreaterThan(1e-3);
     }
 
-    /** Logits of all rows of three steps, between which slots are emptied and taken. */
+    /** Logits of all rows of four steps, between which slots are emptied and taken. */
     private static List<float[]> changingAdapters(OnnxDecoder decoder, LoraAdapter adapter) {
         Shaping first = Shaping.PLAIN.withAdapter(0);
         Shaping last = Shaping.PLAIN.withAdapter(2);
@@ -215,6 +216,9 @@ class GpuGraphTest {
         add(seen, decoder.step(new int[] {3, 3, 3}, new int[] {2, 2, 2}, List.of(last, Shaping.PLAIN, first)));
         decoder.clearAdapter(2);
         add(seen, decoder.step(new int[] {3, 3, 3}, new int[] {2, 2, 2}, List.of(first, last, last)));
+        decoder.writeAdapter(2, adapter);
+        decoder.clearAdapter(0);
+        add(seen, decoder.step(new int[] {3, 3, 3}, new int[] {2, 2, 2}, List.of(first, last, Shaping.PLAIN)));
         return seen;
     }
 
