@@ -455,6 +455,13 @@ class HarnessCommandTest {
         assertThat(output)
                 .contains("chain_sum", "qwen2.5-coder-1.5b", "2 of 3 candidates", "4 feedback", "minutes")
                 .contains("Where to look next", "/docs", "admin-key", "./harness down");
+
+        assertThat(run("demo")).as(errors).isEqualTo(ExitCode.DONE);
+        List<ApiDouble.Seen> measured = api.seen("POST /evaluations");
+        assertThat(measured).hasSize(4);
+        assertThat(measured.get(3).body())
+                .as("questions of the first demo would be answered from the cache")
+                .isNotEqualTo(measured.get(1).body());
     }
 
     @Test
