@@ -440,9 +440,8 @@ class HarnessCommandTest {
         assertThat(out).hasContent("best");
     }
 
-    @Test
-    void demo_states_its_plan_and_an_estimate_before_it_starts() {
-        servesARun(finished(0.8, 0.6, "none"));
+    /** What a demo asks before its run. */
+    private void measuresForTheDemo() {
         api.on("GET /models", 200, "{\"data\":[{\"id\":\"qwen2.5-coder-1.5b\",\"kind\":\"local\"}]}")
                 .on("POST /evaluations", 202, "{\"id\":\"evl_1\",\"state\":\"running\"}")
                 .on(
@@ -450,6 +449,12 @@ class HarnessCommandTest {
                         200,
                         "{\"id\":\"evl_1\",\"state\":\"succeeded\",\"usage\":{\"solver\":{\"calls\":2,"
                                 + "\"prompt_tokens\":150,\"completion_tokens\":100,\"ms\":4000}}}");
+    }
+
+    @Test
+    void demo_states_its_plan_and_an_estimate_before_it_starts() {
+        servesARun(finished(0.8, 0.6, "none"));
+        measuresForTheDemo();
         assertThat(run("demo")).as(errors).isEqualTo(ExitCode.DONE);
         assertThat(output.indexOf("expected")).isBetween(output.indexOf("Plan"), output.indexOf("Started"));
         assertThat(output)
@@ -472,14 +477,8 @@ class HarnessCommandTest {
         String version = AdapterZip.of(adapter).version();
         String brought = "PUT /models/versions/" + version + "/adapter?base=qwen2.5-coder-1.5b";
         servesARun(finished(0.8, 0.6, "none"));
-        api.on("GET /models", 200, "{\"data\":[{\"id\":\"qwen2.5-coder-1.5b\",\"kind\":\"local\"}]}")
-                .on(brought, 200, "{}")
-                .on("POST /evaluations", 202, "{\"id\":\"evl_1\",\"state\":\"running\"}")
-                .on(
-                        "GET /evaluations/evl_1",
-                        200,
-                        "{\"id\":\"evl_1\",\"state\":\"succeeded\",\"usage\":{\"solver\":{\"calls\":2,"
-                                + "\"prompt_tokens\":150,\"completion_tokens\":100,\"ms\":4000}}}");
+        measuresForTheDemo();
+        api.on(brought, 200, "{}");
         assertThat(run("demo", "--adapter", adapter.toString())).as(errors).isEqualTo(ExitCode.DONE);
         assertThat(api.seen(brought)).hasSize(1);
         assertThat(api.seen("POST /adapt").getFirst().body())
