@@ -132,8 +132,11 @@ final class AdapterStack implements AutoCloseable {
         return new Range(0, slots * rank);
     }
 
-    /** Binds the factors of some rows. */
-    void bind(IoBinding io, Range range) {
+    /** Binds the factors of a range, and the mask for so many rows of the batch, whose contents each step writes. */
+    void bind(IoBinding io, Range range, int count) {
+        try (Value view = memory.tensor(mask, ElementType.BOOL, count, 1, range.width())) {
+            io.BindInput(DecoderGraph.ADAPTER_MASK, view);
+        }
         List<Value> values = bound.computeIfAbsent(range, this::values);
         for (int i = 0; i < inputs.size(); i++) {
             io.BindInput(inputs.get(i).a(), values.get(2 * i));
@@ -166,11 +169,6 @@ final class AdapterStack implements AutoCloseable {
             }
         }
         memory.upload(mask, hostMask, (long) used.length * range.width());
-    }
-
-    /** A view of the mask; the caller closes it. */
-    Value mask(int rows, Range range) {
-        return memory.tensor(mask, ElementType.BOOL, rows, 1, range.width());
     }
 
     @Override

@@ -44,11 +44,9 @@ final class CaptureGate {
 
     /** The same for work without a result. */
     static void beside(Runnable work) {
-        LOCK.readLock().lock();
-        try {
+        beside(() -> {
             work.run();
-        } finally {
-            LOCK.readLock().unlock();
-        }
+            return work;
+        });
     }
 }

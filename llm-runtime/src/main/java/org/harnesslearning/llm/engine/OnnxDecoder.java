@@ -205,27 +205,12 @@ final class OnnxDecoder implements Decoder {
             // The file's pages have been read; those that are wanted again (embeddings) come back from the page cache.
             checkpoint.tensors().forEach(tensor -> HostMemory.discard(tensor.data()));
             long placed = System.nanoTime();
-            this.prompt = stage(
-                    plan.prompt(),
-                    weights,
-                    threads,
-                    plan.captured() && plan.prompt().equals(plan.step()));
-            this.step =
-                    plan.step().equals(plan.prompt()) ? prompt : stage(plan.step(), weights, threads, plan.captured());
-            this.single =
-                    plan.single().equals(plan.step()) ? step : stage(plan.single(), weights, threads, plan.captured());
-            this.adapted = plan.adapted().equals(plan.prompt())
-                    ? prompt
-                    : stage(
-                            plan.adapted(),
-                            weights,
-                            threads,
-                            plan.captured() && plan.adapted().equals(plan.adaptedStep()));
-            this.adaptedStep = plan.adaptedStep().equals(plan.adapted())
-                    ? adapted
-                    : plan.adaptedStep().equals(plan.step())
-                            ? step
-                            : stage(plan.adaptedStep(), weights, threads, plan.captured());
+            Map<DecoderPlan.Graph, Stage> made = new HashMap<>();
+            this.prompt = stage(made, plan.prompt(), weights, threads);
+            this.step = stage(made, plan.step(), weights, threads);
+            this.single = stage(made, plan.single(), weights, threads);
+            this.adapted = stage(made, plan.adapted(), weights, threads);
+            this.adaptedStep = stage(made, plan.adaptedStep(), weights, threads);
             LOG.info(
                     "weights rearranged in {} ms, sessions made in {} ms",
                     (placed - start) / 1_000_000,
@@ -268,7 +253,18 @@ final class OnnxDecoder implements Decoder {
         }
     }
 
-    private Stage stage(DecoderPlan.Graph graph, List<OnnxRuntime.Placed> weights, int threads, boolean captured) {
+    /** The stage of a graph, made once; those of steps are captured where the plan says so. */
+    private Stage stage(
+            Map<DecoderPlan.Graph, Stage> made,
+            DecoderPlan.Graph graph,
+            List<OnnxRuntime.Placed> weights,
+            int threads) {
+        Stage known = made.get(graph);
+        if (known != null) {
+            return known;
+        }
+        boolean captured = plan.captured()
+                && List.of(plan.step(), plan.single(), plan.adaptedStep()).contains(graph);
         ProductOperator products = products(graph.built(), threads);
         if (products != null) {
             owned.push(products::close);
@@ -287,6 +283,7 @@ final class OnnxDecoder implements Decoder {
                         captured),
                 captured);
         owned.push(stage::close);
+        made.put(graph, stage);
         return stage;
     }
 
@@ -743,13 +740,6 @@ final class OnnxDecoder implements Decoder {
             io.BindOutput(DecoderGraph.TOP_LOGITS, value(topLogits.device(), ElementType.FLOAT, count, top));
             io.BindOutput(DecoderGraph.TOP_TOKENS, value(topTokens.device(), ElementType.INT64, count, top));
             io.BindOutput(DecoderGraph.LOG_SUM, value(logSum.device(), ElementType.FLOAT, count, 1));
-            AdapterStack stack = adapterStack;
-            if (replayed && stack != null && stage.takesAdapters) {
-                stack.bind(io, stack.all());
-                Value mask = stack.mask(count, stack.all());
-                values.add(mask);
-                io.BindInput(DecoderGraph.ADAPTER_MASK, mask);
-            }
         }
 
         void run(int length, int widest, List<Shaping> shapings) {
@@ -780,27 +770,21 @@ final class OnnxDecoder implements Decoder {
                 boundWidth = widest;
             }
             AdapterStack stack = adapterStack;
-            if (stack == null || !stage.takesAdapters) {
-                stage.session.Run(options, io);
-                return;
+            if (stack != null && stage.takesAdapters) {
+                useAdapters(stack, shapings);
             }
+            stage.session.Run(options, io);
+        }
+
+        private void useAdapters(AdapterStack stack, List<Shaping> shapings) {
             int[] used = new int[count];
             Arrays.setAll(used, i -> i < shapings.size() ? shapings.get(i).adapter() : Shaping.NO_ADAPTER);
-            if (replayed) {
-                stack.writeMask(used, stack.all());
-                stage.session.Run(options, io);
-                return;
-            }
-            AdapterStack.Range range = stack.range(used);
+            AdapterStack.Range range = replayed ? stack.all() : stack.range(used);
             if (!range.equals(adapterRows)) {
-                stack.bind(io, range);
+                stack.bind(io, range, count);
                 adapterRows = range;
             }
             stack.writeMask(used, range);
-            try (Value mask = stack.mask(count, range)) {
-                io.BindInput(DecoderGraph.ADAPTER_MASK, mask);
-                stage.session.Run(options, io);
-            }
         }
 
         private Value value(MemorySegment segment, ElementType type, long... shape) {

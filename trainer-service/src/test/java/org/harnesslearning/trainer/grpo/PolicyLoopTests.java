@@ -390,37 +390,33 @@ class PolicyLoopTests {
         assertThat(platform.groups.ofBatch(opened.run(), 2)).allMatch(group -> group.policyStep() == 1);
     }
 
-    @Test
-    void delta_modes_measure_the_parent_and_the_edits_on_the_same_questions() {
-        LearningPlatform.Opened dev = platform.open(
+    /** A run of one group, after its first step. */
+    private LearningPlatform.Opened oneStep(int candidates, String reward) {
+        LearningPlatform.Opened opened = platform.open(
                 TrainingKind.GRPO,
                 FAMILIES,
-                "{\"candidates\": 2, \"groups_per_batch\": 1, \"reward_mode\": \"delta_dev\"}");
-        dev.work().step();
-        dev.work().close();
+                "{\"candidates\": " + candidates + ", \"groups_per_batch\": 1, \"reward_mode\": \"" + reward + "\"}");
+        opened.work().step();
+        opened.work().close();
+        return opened;
+    }
+
+    @Test
+    void delta_modes_measure_the_parent_and_the_edits_on_the_same_questions() {
+        LearningPlatform.Opened dev = oneStep(2, "delta_dev");
         assertThat(platform.proposer.evaluated).hasSize(1);
         assertThat(platform.proposer.evaluated.peek().get("split").asString()).isEqualTo("dev");
         assertThat(samples(dev.run(), 1)).extracting(SampleRow::rewardWithBonus).containsExactly(0.75, 0.25);
 
         platform.proposer.evaluated.clear();
-        LearningPlatform.Opened improvement = platform.open(
-                TrainingKind.GRPO,
-                FAMILIES,
-                "{\"candidates\": 2, \"groups_per_batch\": 1, \"reward_mode\": \"improvement_dev\"}");
-        improvement.work().step();
-        improvement.work().close();
+        oneStep(2, "improvement_dev");
         assertThat(platform.proposer.evaluated)
                 .singleElement()
                 .satisfies(
                         request -> assertThat(request.get("split").asString()).isEqualTo("dev"));
 
         platform.proposer.evaluated.clear();
-        LearningPlatform.Opened same = platform.open(
-                TrainingKind.GRPO,
-                FAMILIES,
-                "{\"candidates\": 4, \"groups_per_batch\": 1, \"reward_mode\": \"delta_same_batch\"}");
-        same.work().step();
-        same.work().close();
+        LearningPlatform.Opened same = oneStep(4, "delta_same_batch");
         assertThat(platform.proposer.evaluated)
                 .as("equal harnesses are measured once")
                 .hasSize(2)
